@@ -1,0 +1,1 @@
+"""What a person runs: the command, manifests, sweeps, statistics and reports."""

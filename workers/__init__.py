@@ -1,0 +1,1 @@
+"""One attempt on one node: records, tools, quotas, staging, and the decisions."""
