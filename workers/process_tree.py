@@ -1,0 +1,172 @@
+"""The descendants of one process: find them, reap them, kill every one of them.
+
+The process is a subreaper: every orphan among its descendants becomes its child, whatever
+sessions and groups were made. Hence "wait4 says that there are no children" means exactly
+that nothing is left alive, and no list of pids has to be trusted for that.
+
+Standard library only, and little of it: the supervisor starts once for each run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    # The C half of `signal`: the Python half builds enums, as slow as half an interpreter start.
+    import _signal as signal
+
+_FULL_SCAN_SECONDS = 1.0
+_KILL_SECONDS = 30.0
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_subreaper() -> None:
+    """Adopt the orphans among the descendants; not inherited over fork, prctl(2)."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER refused")
+
+
+def kill_tree(tree: Tree, accounts: Accounts) -> None:
+    """Kill until nothing is left, and reap all of it.
+
+    Raises TimeoutError naming the processes which a SIGKILL did not end (in the kernel, as a
+    rule, waiting for a device).
+    """
+    give_up = time.monotonic() + _KILL_SECONDS
+    pause = 0.001
+    while accounts.reap():
+        # Stopping tells no parent, while a killed child wakes a parent that would start the
+        # next one. Neither can fork with the signal pending, so this ends when a scan finds
+        # nobody new; the bound is for a command that keeps waking its stopped processes.
+        stopped: dict[int, Process] = {}
+        for _ in range(50):
+            awake = [process for process in tree.scan(full=True) if process.pid not in stopped]
+            if not awake:
+                break
+            for process in awake:
+                _signal(process, signal.SIGSTOP)
+                stopped[process.pid] = process
+        for process in stopped.values():
+            _signal(process, signal.SIGKILL)
+        if time.monotonic() > give_up:
+            pids = ", ".join(str(pid) for pid in sorted(stopped))
+            raise TimeoutError(
+                f"processes {pids} did not die within {_KILL_SECONDS:g} s of SIGKILL"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+class Accounts:
+    """What the kernel reports of the processes that this one reaped."""
+
+    def __init__(self, main: int) -> None:
+        self.cpu_seconds = 0.0
+        self.largest_bytes = 0
+        self.main_status = 0
+        self.main_ended = 0.0
+        self._main = main
+
+    def reap(self) -> bool:
+        """Reap all that has ended; True while children are left."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not pid:
+                return True
+            self.cpu_seconds += usage.ru_utime + usage.ru_stime  # with its reaped descendants'
+            self.largest_bytes = max(self.largest_bytes, usage.ru_maxrss * 1024)
+            if pid == self._main:
+                self.main_status, self.main_ended = status, time.monotonic()
+
+
+class Process:
+    """A line of /proc/PID/stat, proc(5)."""
+
+    __slots__ = ("own_ticks", "parent", "pid", "reaped_ticks", "rss_bytes", "started")
+
+    def __init__(self, pid: int, line: bytes) -> None:
+        # The name may contain spaces and brackets; the last bracket ends it.
+        fields = line[line.rindex(b")") + 2 :].split()
+        self.pid = pid
+        self.parent = int(fields[1])
+        self.own_ticks = int(fields[11]) + int(fields[12])
+        self.reaped_ticks = int(fields[13]) + int(fields[14])
+        self.started = int(fields[19])
+        self.rss_bytes = int(fields[21]) * _PAGE_BYTES
+
+
+class Tree:
+    """The descendants of one process, found by their parents in /proc.
+
+    Processes that turned out not to descend from it are not read again, for they never will;
+    so a scan costs by the tree's size, not the machine's. Their pids can be given away again,
+    which is why they are forgotten once a second and before killing.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._foreign: set[int] = set()
+        self._forget_at = 0.0
+
+    def scan(self, *, full: bool = False) -> list[Process]:
+        """Return all descendants, zombies among them; `full` trusts no earlier scan."""
+        if full or time.monotonic() >= self._forget_at:
+            self._foreign.clear()
+            self._forget_at = time.monotonic() + _FULL_SCAN_SECONDS
+        pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208
+        found: dict[int, Process] = {}
+        for pid in pids:
+            if pid not in self._foreign and (process := _read_process(pid)):
+                found[pid] = process
+        # None: the parent was not seen, ask again at the next scan.
+        descends: dict[int, bool | None] = {self._root: True, 0: False}
+        descends.update(dict.fromkeys(self._foreign, False))
+        for pid in found:
+            path = []
+            at = pid
+            while at not in descends and at in found:
+                descends[at] = None
+                path.append(at)
+                at = found[at].parent
+            descends.update(dict.fromkeys(path, descends.get(at)))
+        self._foreign.intersection_update(pids)
+        self._foreign.update(pid for pid in found if descends[pid] is False)
+        return [process for pid, process in found.items() if descends[pid] and pid != self._root]
+
+
+def read_proc(pid: int, name: str) -> bytes:
+    """Read one small file of /proc/PID: empty if the process is gone or not ours to see."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # ended between open and read
+        return b""
+    finally:
+        os.close(descriptor)
+
+
+def _read_process(pid: int) -> Process | None:
+    line = read_proc(pid, "stat")
+    return Process(pid, line) if line else None
+
+
+def _signal(process: Process, number: int) -> None:
+    """Signal the process unless its pid has gone to another one."""
+    now = _read_process(process.pid)
+    if now and now.started == process.started:
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            return
