@@ -1,0 +1,307 @@
+"""The check gate: what TLC's messages and exit code decide about a candidate.
+
+Exit 0 is not a pass, and exit 255 is TLC's default bucket: an evaluation error during liveness
+checking exits 0 without the success message 2193; `TLCSet("exit", TRUE)` exits 0 *with* it and
+states left on the queue. So the messages decide, the exit code must agree with them, and a
+disagreement that is not known is nobody's failure but ours. Several violations in one run: the
+first decisive message decides. Memory, stack and set-size messages win over the evaluation error
+that they also cause. Codes and exits: `tlc2.output.EC`, and logs of TLC 2.15 and current.
+
+Knowingly left: an exception inside TLC that no input should cause cannot be told from one that
+this candidate provokes; message 1000 counts as the candidate's run-time error unless its text
+shows a fault of the disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workers.config_file import ConfigFile
+from workers.decision import Decision, paper_class_of
+from workers.records import DecidingLine, Outcome, StateCounts
+from workers.runner import Limit, ProcessResult
+from workers.tool_mode import Message, Transcript
+
+_MEMORY_CODES = frozenset({1001, 1002, 1003})
+_STACK_CODES = frozenset({1005})
+_CONFIG_FILE_CODES = frozenset(range(5001, 5007))
+_ASSERTION = 2132
+_GENERAL = 1000
+_SUCCESS = 2193
+
+_SYSTEM_CODES = frozenset(
+    {1101, 1102, 2100, 2101, 2160, 2161, 2162, 2163, 2167, 2174, 2175, 2254, 2270, 2502}
+    | (set(range(2124, 2139)) - {_ASSERTION})
+    | set(range(3100, 3115))
+)
+"""TLC's own troubles: its disk, its command line, its bugs."""
+
+_VIOLATION_EXITS = frozenset({10, 11, 12, 13, 14})
+_EVALUATION_EXITS = frozenset({10, 75, 76, 77, 255})
+_BINDING_EXITS = frozenset({75, 76, 150, 151, 255})
+
+_MEMORY_TEXT = re.compile(
+    r"(?:: )?Java heap space$|.*\bjava\.lang\.OutOfMemoryError\b", re.MULTILINE
+)
+_STACK_TEXT = re.compile(r"^(?:The exception was a )?java\.lang\.StackOverflowError$", re.MULTILINE)
+_SET_SIZE_TEXT = re.compile(
+    r"^(?:: )?Attempted to construct a set with too many elements", re.MULTILINE
+)
+_DISK_TEXT = re.compile(
+    r"^The exception was a java\.(?:io|nio)\.|No space left on device", re.MULTILINE
+)
+_COUNTS = re.compile(
+    r"([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left on queue"
+)
+_DEPTH = re.compile(r"The depth of the complete state graph search is ([\d,]+)")
+_NAMES = {
+    2107: re.compile(r"Invariant (\S+) is violated by the initial state"),
+    2108: re.compile(r"Property (\S+) is violated by the initial state"),
+    2110: re.compile(r"Invariant (\S+) is violated"),
+    2112: re.compile(r"Action property (\S+) is violated"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What a message code means, and the exit codes that agree with it."""
+
+    outcome: Outcome
+    exits: frozenset[int]
+    sub: str | None = None
+
+
+def _rules() -> dict[int, _Rule]:
+    rules: dict[int, _Rule] = {}
+
+    def add(outcome: Outcome, exits: frozenset[int], *codes: int, sub: str | None = None) -> None:
+        rules.update({code: _Rule(outcome, exits, sub) for code in codes})
+
+    add(
+        Outcome.CONFIG_BINDING,
+        _BINDING_EXITS,
+        *(*range(2223, 2231), *range(2232, 2238), *range(2242, 2246), 2280, 2281),
+        sub="undefined_name",
+    )
+    add(Outcome.CONFIG_BINDING, _BINDING_EXITS, 2222, sub="unassigned_constant")
+    add(Outcome.CONFIG_BINDING, _BINDING_EXITS, 2231, sub="no_behaviour_spec")
+    add(
+        Outcome.MALFORMED_TEMPORAL,
+        _BINDING_EXITS,
+        *(2146, 2213, 2214, *range(2238, 2242), *range(2249, 2253), 2272, 2273, 2274),
+    )
+    add(Outcome.ASSUMPTION_FAILURE, _VIOLATION_EXITS, 2104, 2404)
+    add(Outcome.SAFETY_VIOLATION, _VIOLATION_EXITS, 2107, 2110)
+    add(Outcome.SAFETY_VIOLATION, _VIOLATION_EXITS | _EVALUATION_EXITS, _ASSERTION)
+    add(Outcome.LIVENESS_VIOLATION, _VIOLATION_EXITS, 2108, 2112, 2116)
+    add(Outcome.DEADLOCK, _VIOLATION_EXITS, 2114)
+    add(
+        Outcome.RUNTIME_ERROR,
+        _EVALUATION_EXITS,
+        *(2102, 2103, 2105, 2106, 2109, 2111, 2113, 2115, 2147, 2148, 2178, 2253, 2405),
+    )
+    add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {0}, _GENERAL)
+    return rules
+
+
+_RULES = _rules()
+
+
+def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFile) -> Decision:
+    """The decision of the check gate, from one run of TLC on a candidate that SANY accepted."""
+    errors = transcript.errors()
+    exhausted = _exhaustion(errors)
+    if exhausted is not None:
+        return exhausted
+    first = next((message for message in errors if _is_decisive(message)), None)
+    if first is not None:
+        return _decide_by_message(first, transcript, result, config)
+    if result.limit is not None:
+        return _limit(result.limit)
+    if result.signal is not None:
+        return _infrastructure(f"TLC was killed by signal {result.signal}, which we did not send")
+    if errors:
+        return _contradiction(
+            f"TLC reported message {errors[0].code}, which no rule covers", errors[0]
+        )
+    success = transcript.find(_SUCCESS)
+    if result.exit_code == 0 and success is not None:
+        return _decide_success(state_counts(transcript), success)
+    if result.exit_code == 0:
+        return _contradiction("TLC exited with 0 and did not say that it completed", None)
+    return _decide_from_stderr(result)
+
+
+def state_counts(transcript: Transcript) -> StateCounts:
+    """TLC's closing statistics; `None` for what it did not print."""
+    counts = transcript.find(2199)
+    match = _COUNTS.search(counts.text) if counts else None
+    depth_message = transcript.find(2194)
+    depth = _DEPTH.search(depth_message.text) if depth_message else None
+    generated, distinct, queue = map(_number, match.groups()) if match else (None, None, None)
+    return StateCounts(
+        generated=generated,
+        distinct=distinct,
+        queue=queue,
+        depth=_number(depth[1]) if depth else None,
+    )
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _exhaustion(errors: tuple[Message, ...]) -> Decision | None:
+    for message in errors:
+        if message.code in _MEMORY_CODES or _says(message, _MEMORY_TEXT):
+            return _resource(message, "memory", "TLC ran out of its heap")
+        if message.code in _STACK_CODES or _says(message, _STACK_TEXT):
+            return _resource(
+                message, "stack", "TLC's stack overflowed: unbounded or very deep recursion"
+            )
+        if _says(message, _SET_SIZE_TEXT):
+            return _resource(message, "set_size", "a set has more elements than TLC enumerates")
+    return None
+
+
+def _says(message: Message, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(part.text) for part in message.all())
+
+
+def _is_decisive(message: Message) -> bool:
+    # 2103 only tells where; 2121 and 2264 only introduce the counterexample.
+    return message.code not in {2103, 2121, 2264} and (
+        message.code in _RULES or message.code in _SYSTEM_CODES or message.code == 3002
+    )
+
+
+def _decide_by_message(
+    message: Message, transcript: Transcript, result: ProcessResult, config: ConfigFile
+) -> Decision:
+    inner = {part.code for part in message.all()}
+    if inner & _CONFIG_FILE_CODES:
+        return _from(message, Outcome.INFRASTRUCTURE, sub="unreadable_config")
+    if inner & _SYSTEM_CODES or (message.code == _GENERAL and _says(message, _DISK_TEXT)):
+        return _from(message, Outcome.INFRASTRUCTURE, sub="tool_failure")
+    if message.code == 3002:
+        return _contradiction("TLC does not parse what SANY alone accepted", message)
+    code = _ASSERTION if _ASSERTION in inner else message.code
+    rule = _RULES[code]
+    if result.limit is None and result.exit_code not in rule.exits:
+        return _contradiction(
+            f"TLC's exit code {result.exit_code} contradicts its message {message.code}", message
+        )
+    if result.exit_code == 0 and result.limit is None and transcript.find(_SUCCESS):
+        return _contradiction("TLC reported an error and success in one run", message)
+    return _from(message, rule.outcome, sub=rule.sub, violated=_violated_property(message, config))
+
+
+def _violated_property(message: Message, config: ConfigFile) -> str | None:
+    """The configured name that was violated; TLC does not always say it."""
+    pattern = _NAMES.get(message.code)
+    named = pattern.search(message.text) if pattern else None
+    invariants, properties = config.names("INVARIANT"), config.names("PROPERTY")
+    if named is not None and named[1] in {*invariants, *properties}:
+        return named[1]
+    if message.code in {2108, 2112, 2116} and len(properties) == 1:
+        return properties[0]
+    return None
+
+
+def _decide_success(states: StateCounts, success: Message) -> Decision:
+    if states.queue is None:
+        return _contradiction("TLC reported success without its statistics", success)
+    if states.queue > 0:
+        return _from(
+            success,
+            Outcome.RUNTIME_ERROR,
+            sub="search_cut_short",
+            text=f"the search stopped with {states.queue} states left on the queue",
+        )
+    return _from(
+        success,
+        Outcome.CORRECT,
+        flags=("no_states",) if states.distinct == 0 else (),
+        text="model checking completed and found no error",
+    )
+
+
+def _decide_from_stderr(result: ProcessResult) -> Decision:
+    """TLC died without a message of its own: only Java's error stream can tell why."""
+    with result.stderr.open("rb") as file:
+        head = file.read(65536).decode("utf-8", errors="replace")
+    if re.search(r'^Exception in thread ".*" java\.lang\.StackOverflowError', head, re.MULTILINE):
+        return _bare_resource("stack", "TLC's stack overflowed")
+    if re.search(r"java\.lang\.OutOfMemoryError", head):
+        return _bare_resource("memory", "TLC ran out of its heap")
+    return _infrastructure(f"TLC exited with {result.exit_code} and reported nothing")
+
+
+def _resource(message: Message, sub: str, text: str) -> Decision:
+    flags = ("time_dependent",) if sub == "stack" else ()
+    return _from(message, Outcome.RESOURCE_LIMIT, sub=sub, flags=flags, text=text)
+
+
+def _bare_resource(sub: str, text: str) -> Decision:
+    return Decision(
+        outcome=Outcome.RESOURCE_LIMIT,
+        message=text,
+        sub=sub,
+        flags=("time_dependent",) if sub in {"stack", "wall", "cpu"} else (),
+        paper_class=paper_class_of(Outcome.RESOURCE_LIMIT, saw_unknown_operator=False, sub=sub),
+    )
+
+
+def _limit(limit: Limit) -> Decision:
+    return _bare_resource(limit.value, f"TLC ran into the {limit} limit")
+
+
+def _infrastructure(message: str) -> Decision:
+    return Decision(Outcome.INFRASTRUCTURE, message, sub="tool_failure")
+
+
+def _contradiction(text: str, message: Message | None) -> Decision:
+    if message is None:
+        return Decision(Outcome.INFRASTRUCTURE, text, sub="contradiction")
+    return _from(message, Outcome.INFRASTRUCTURE, sub="contradiction", text=text)
+
+
+def _from(
+    message: Message,
+    outcome: Outcome,
+    *,
+    sub: str | None = None,
+    flags: tuple[str, ...] = (),
+    violated: str | None = None,
+    text: str | None = None,
+) -> Decision:
+    lines = [line for part in message.all() for line in part.text.split("\n") if line.strip()]
+    summary = text or " ".join(_informative(lines)[:3]) or f"TLC message {message.code}"
+    return Decision(
+        outcome=outcome,
+        message=summary[:1000],
+        sub=sub,
+        flags=flags,
+        property=violated,
+        decided_by=DecidingLine(
+            log="tlc.stdout",
+            line=message.line + 1,
+            text=(lines[0] if lines else summary)[:1000],
+        ),
+        paper_class=paper_class_of(outcome, saw_unknown_operator=False, sub=sub),
+    )
+
+
+def _informative(lines: list[str]) -> list[str]:
+    """Lines without the preamble that TLC puts before every unexpected exception."""
+    noise: Callable[[str], bool] = lambda line: line.startswith(  # noqa: E731
+        (
+            "TLC threw an unexpected exception",
+            "This was probably caused by an error in the spec or model",
+            "See the User Output or TLC Console",
+            "The exception was a ",
+        )
+    )
+    return [line.removeprefix(": ").strip() for line in lines if not noise(line)]

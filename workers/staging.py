@@ -1,0 +1,121 @@
+"""Decide which files SANY and TLC get to see, and write them into a fresh folder.
+
+Staging decides verdicts: a candidate that imports a module passes only when that module lies
+beside it, and a candidate that could bring its own version of a context or standard module could
+weaken what it is checked against. So the imports of the candidate are resolved here, transitively,
+in a fixed order: the candidate's own nested modules, the problem's context, the tools' standard
+modules, and last other modules of the same answer. Context modules never resolve to modules of
+the answer.
+
+An import that stays unresolved is the candidate's mistake, with two exceptions that the problem
+or the node has to answer for: the import stands in a context module, or it names a published
+library module that this node's tools do not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.extraction import ExtractedModule
+from workers.module_text import imports_of
+from workers.records import Problem
+from workers.toolchain import MODULES_OF_OTHER_RELEASES
+
+
+@dataclass(frozen=True, slots=True)
+class StagedModules:
+    """The modules to write, by name, and who wrote each."""
+
+    root: str
+    """The candidate's module, where SANY starts."""
+    candidate: Mapping[str, str]
+    """The candidate's module and those modules of its answer that it imports."""
+    context: Mapping[str, str]
+    renamed: bool
+
+    def write(self, folder: Path) -> None:
+        """Write every module as `<name>.tla` into an empty folder."""
+        for name, text in {**self.candidate, **self.context}.items():
+            path = folder / f"{name}.tla"
+            # newline="" keeps the candidate's own line ends.
+            with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+                file.write(text)
+
+
+class ModuleNameError(Exception):
+    """The candidate's module cannot have this name; the candidate's failure."""
+
+
+class UnsupportedByToolsError(Exception):
+    """The tools or the problem lack a module that grading needs; nobody's failure but ours."""
+
+
+def select_modules(
+    problem: Problem, extracted: ExtractedModule, standard_modules: frozenset[str]
+) -> StagedModules:
+    """Choose the modules that the candidate is checked with.
+
+    Raises:
+        ModuleNameError: the candidate's name clashes with a context or standard module, or
+            others import the problem's module by a name that the candidate does not have.
+        UnsupportedByToolsError: an import cannot be resolved for a reason that is not the
+            candidate's.
+    """
+    if extracted.name is None:
+        raise ValueError("a text without a module cannot be staged")
+    name = extracted.name
+    _check_name(problem, name, standard_modules)
+    candidate = {name: extracted.text}
+    context: dict[str, str] = {}
+    pending = [(name, imported) for imported in imports_of(extracted.text)]
+    while pending:
+        importer, imported = pending.pop()
+        if imported in candidate or imported in context or imported in standard_modules:
+            continue
+        if imported in problem.context:
+            text = context[imported] = problem.context[imported]
+        elif importer in candidate and imported in extracted.companions:
+            text = candidate[imported] = extracted.companions[imported]
+        else:
+            _check_unresolved(importer, imported, in_context=importer in context)
+            continue
+        pending.extend((imported, further) for further in imports_of(text))
+    return StagedModules(name, candidate, context, renamed=name != problem.module)
+
+
+def unresolved_imports(problem: Problem, standard_modules: frozenset[str]) -> list[str]:
+    """Modules that the problem's reference or context imports and that nothing provides."""
+    texts = [*problem.context.values(), *([problem.reference] if problem.reference else [])]
+    provided = standard_modules | problem.context.keys() | {problem.module}
+    missing = {name for text in texts for name in imports_of(text)} - provided
+    return sorted(missing)
+
+
+def _check_name(problem: Problem, name: str, standard_modules: frozenset[str]) -> None:
+    if name in standard_modules:
+        raise ModuleNameError(f"module {name} has the name of a standard module")
+    if name in problem.context:
+        raise ModuleNameError(f"module {name} has the name of a module that the problem provides")
+    if name == problem.module:
+        return
+    others = [*problem.context.values(), *([problem.reference] if problem.reference else [])]
+    if any(problem.module in imports_of(text) for text in others):
+        raise ModuleNameError(
+            f"module {name} should be called {problem.module}: other modules import it by that name"
+        )
+
+
+def _check_unresolved(importer: str, imported: str, *, in_context: bool) -> None:
+    if in_context:
+        raise UnsupportedByToolsError(
+            f"context module {importer} imports {imported}, which neither the problem nor the "
+            "tools provide"
+        )
+    if imported in MODULES_OF_OTHER_RELEASES:
+        raise UnsupportedByToolsError(
+            f"module {importer} imports {imported}, a library module that the tools in use do "
+            "not have; add it to the problem's context or set TLAGRID_COMMUNITY_MODULES or a "
+            "newer TLAGRID_TLA2TOOLS"
+        )
