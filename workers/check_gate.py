@@ -5,7 +5,8 @@ checking exits 0 without the success message 2193; `TLCSet("exit", TRUE)` exits 
 states left on the queue. So the messages decide, the exit code must agree with them, and a
 disagreement that is not known is nobody's failure but ours. Several violations in one run: the
 first decisive message decides. Memory, stack and set-size messages win over the evaluation error
-that they also cause. Codes and exits: `tlc2.output.EC`, and logs of TLC 2.15 and current.
+that they also cause, and over nothing else. Codes and exits: `tlc2.output.EC`, and logs of TLC
+2.15 and current.
 
 Knowingly left: an exception inside TLC that no input should cause cannot be told from one that
 this candidate provokes; message 1000 counts as the candidate's run-time error unless its text
@@ -28,6 +29,7 @@ _MEMORY_CODES = frozenset({1001, 1002, 1003})
 _STACK_CODES = frozenset({1005})
 _CONFIG_FILE_CODES = frozenset(range(5001, 5007))
 _ASSERTION = 2132
+_ASSUMPTION_EVALUATION_CODES = frozenset({2105, 2405})
 _GENERAL = 1000
 _SUCCESS = 2193
 
@@ -38,19 +40,41 @@ _SYSTEM_CODES = frozenset(
 )
 """TLC's own troubles: its disk, its command line, its bugs."""
 
-_VIOLATION_EXITS = frozenset({10, 11, 12, 13, 14})
-_EVALUATION_EXITS = frozenset({10, 75, 76, 77, 255})
-_BINDING_EXITS = frozenset({75, 76, 150, 151, 255})
-
-_MEMORY_TEXT = re.compile(
-    r"(?:: )?Java heap space$|.*\bjava\.lang\.OutOfMemoryError\b", re.MULTILINE
+_EVALUATION_CODES = frozenset(
+    {2145, 2154, 2155, 2157, 2158, 2164, 2165, 2169, 2170, 2172, 2215, 2246, 2247, 2248}
+    | {2260, 2261, 2265, 2266, 2283}
+    | set(range(2176, 2185))
 )
-_STACK_TEXT = re.compile(r"^(?:The exception was a )?java\.lang\.StackOverflowError$", re.MULTILINE)
+"""What evaluating an operator of the standard modules raises: division by zero, an overflow.
+
+Current TLC reports such a code in its own right, where 2.15 wraps it into message 1000.
+"""
+_UNNAMED_CODE = -1
+"""TLC 2.15 reports an evaluation error of the initial states that has no code of its own so."""
+
+_ASSUMPTION_EXITS = frozenset({10})
+_EVALUATION_EXITS = frozenset({75, 76, 77, 255})
+_ASSERTION_EXITS = _EVALUATION_EXITS | {14}
+_BINDING_EXITS = frozenset({151, 255})
+_TEMPORAL_EXITS = frozenset({75, 76, 151, 255})
+
+# Anchored at line starts: a candidate's text stands there only between quotation marks.
+_MEMORY_TEXT = re.compile(
+    r"^(?:: )?(?:Java heap space|GC overhead limit exceeded|Requested array size exceeds VM limit)$"
+    r"|^(?:: |The exception was a )?java\.lang\.OutOfMemoryError\b",
+    re.MULTILINE,
+)
+_STACK_TEXT = re.compile(
+    r"^(?:The exception was a )?java\.lang\.StackOverflowError$"
+    r"|^This was a Java StackOverflowError\.",
+    re.MULTILINE,
+)
 _SET_SIZE_TEXT = re.compile(
     r"^(?:: )?Attempted to construct a set with too many elements", re.MULTILINE
 )
 _DISK_TEXT = re.compile(
-    r"^The exception was a java\.(?:io|nio)\.|No space left on device", re.MULTILINE
+    r"^The exception was a java\.(?:io|nio)\.|^(?:: )?(?:[\w.$]+: )?No space left on device$",
+    re.MULTILINE,
 )
 _COUNTS = re.compile(
     r"([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left on queue"
@@ -61,6 +85,7 @@ _NAMES = {
     2108: re.compile(r"Property (\S+) is violated by the initial state"),
     2110: re.compile(r"Invariant (\S+) is violated"),
     2112: re.compile(r"Action property (\S+) is violated"),
+    2116: re.compile(r"Temporal property (\S+) was violated"),
 }
 
 
@@ -89,19 +114,24 @@ def _rules() -> dict[int, _Rule]:
     add(Outcome.CONFIG_BINDING, _BINDING_EXITS, 2231, sub="no_behaviour_spec")
     add(
         Outcome.MALFORMED_TEMPORAL,
-        _BINDING_EXITS,
-        *(2146, 2213, 2214, *range(2238, 2242), *range(2249, 2253), 2272, 2273, 2274),
+        _TEMPORAL_EXITS,
+        *(2146, 2213, 2214, *range(2238, 2242), *range(2249, 2253), 2272, 2273, 2274, 2301),
     )
-    add(Outcome.ASSUMPTION_FAILURE, _VIOLATION_EXITS, 2104, 2404)
-    add(Outcome.SAFETY_VIOLATION, _VIOLATION_EXITS, 2107, 2110)
-    add(Outcome.SAFETY_VIOLATION, _VIOLATION_EXITS | _EVALUATION_EXITS, _ASSERTION)
-    add(Outcome.LIVENESS_VIOLATION, _VIOLATION_EXITS, 2108, 2112, 2116)
-    add(Outcome.DEADLOCK, _VIOLATION_EXITS, 2114)
+    add(Outcome.ASSUMPTION_FAILURE, _ASSUMPTION_EXITS, 2104, 2404)
+    add(Outcome.RUNTIME_ERROR, _ASSUMPTION_EXITS, *_ASSUMPTION_EVALUATION_CODES)
+    add(Outcome.SAFETY_VIOLATION, frozenset({12}), 2107, 2110)
+    add(Outcome.SAFETY_VIOLATION, _ASSERTION_EXITS, _ASSERTION)
+    add(Outcome.LIVENESS_VIOLATION, frozenset({13}), 2108, 2112)
+    # 12 where the formula under PROPERTY is a safety property.
+    add(Outcome.LIVENESS_VIOLATION, frozenset({12, 13}), 2116)
+    add(Outcome.DEADLOCK, frozenset({11}), 2114)
     add(
         Outcome.RUNTIME_ERROR,
         _EVALUATION_EXITS,
-        *(2102, 2103, 2105, 2106, 2109, 2111, 2113, 2115, 2147, 2148, 2178, 2253, 2405),
+        *(_UNNAMED_CODE, 2102, 2103, 2106, 2109, 2111, 2115, 2147, 2148, 2253),
+        *_EVALUATION_CODES,
     )
+    add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {13}, 2113)
     add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {0}, _GENERAL)
     return rules
 
@@ -112,10 +142,10 @@ _RULES = _rules()
 def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFile) -> Decision:
     """The decision of the check gate, from one run of TLC on a candidate that SANY accepted."""
     errors = transcript.errors()
-    exhausted = _exhaustion(errors)
+    first = next((message for message in errors if _is_decisive(message)), None)
+    exhausted = _exhaustion(errors, first)
     if exhausted is not None:
         return exhausted
-    first = next((message for message in errors if _is_decisive(message)), None)
     if first is not None:
         return _decide_by_message(first, transcript, result, config)
     if result.limit is not None:
@@ -153,8 +183,11 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def _exhaustion(errors: tuple[Message, ...]) -> Decision | None:
+def _exhaustion(errors: tuple[Message, ...], first: Message | None) -> Decision | None:
+    """A limit that TLC itself reports, unless something else was decided before."""
     for message in errors:
+        if first is not None and first.line < message.line and not _is_evaluation_error(first):
+            return None
         if message.code in _MEMORY_CODES or _says(message, _MEMORY_TEXT):
             return _resource(message, "memory", "TLC ran out of its heap")
         if message.code in _STACK_CODES or _says(message, _STACK_TEXT):
@@ -164,6 +197,11 @@ def _exhaustion(errors: tuple[Message, ...]) -> Decision | None:
         if _says(message, _SET_SIZE_TEXT):
             return _resource(message, "set_size", "a set has more elements than TLC enumerates")
     return None
+
+
+def _is_evaluation_error(message: Message) -> bool:
+    rule = _RULES.get(message.code)
+    return rule is not None and rule.outcome is Outcome.RUNTIME_ERROR
 
 
 def _says(message: Message, pattern: re.Pattern[str]) -> bool:
@@ -187,15 +225,30 @@ def _decide_by_message(
         return _from(message, Outcome.INFRASTRUCTURE, sub="tool_failure")
     if message.code == 3002:
         return _contradiction("TLC does not parse what SANY alone accepted", message)
-    code = _ASSERTION if _ASSERTION in inner else message.code
-    rule = _RULES[code]
-    if result.limit is None and result.exit_code not in rule.exits:
+    rule = _RULES[_telling_code(message)]
+    exits = rule.exits | _RULES[message.code].exits
+    if result.limit is None and result.exit_code not in exits:
         return _contradiction(
             f"TLC's exit code {result.exit_code} contradicts its message {message.code}", message
         )
     if result.exit_code == 0 and result.limit is None and transcript.find(_SUCCESS):
         return _contradiction("TLC reported an error and success in one run", message)
-    return _from(message, rule.outcome, sub=rule.sub, violated=_violated_property(message, config))
+    violated = _violated_property(message, config)
+    outcome = rule.outcome
+    if rule.outcome is Outcome.SAFETY_VIOLATION and _is_only_a_property(violated, config):
+        # TLC checks a state predicate under PROPERTY as an invariant.
+        outcome = Outcome.LIVENESS_VIOLATION
+    return _from(message, outcome, sub=rule.sub, violated=violated)
+
+
+def _telling_code(message: Message) -> int:
+    """The code that says what happened: 1000 and evaluation errors wrap others."""
+    codes = [part.code for part in message.all()]
+    if _ASSERTION in codes and message.code not in _ASSUMPTION_EVALUATION_CODES:
+        return _ASSERTION
+    if message.code == _GENERAL:
+        return next((code for code in codes if code != _GENERAL and code in _RULES), _GENERAL)
+    return message.code
 
 
 def _violated_property(message: Message, config: ConfigFile) -> str | None:
@@ -208,6 +261,10 @@ def _violated_property(message: Message, config: ConfigFile) -> str | None:
     if message.code in {2108, 2112, 2116} and len(properties) == 1:
         return properties[0]
     return None
+
+
+def _is_only_a_property(name: str | None, config: ConfigFile) -> bool:
+    return name in config.names("PROPERTY") and name not in config.names("INVARIANT")
 
 
 def _decide_success(states: StateCounts, success: Message) -> Decision:

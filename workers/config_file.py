@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from workers.module_text import end_of_block_comment
+
 _LISTS = {
     "INVARIANT": "INVARIANT",
     "INVARIANTS": "INVARIANT",
@@ -24,6 +26,7 @@ _LISTS = {
     "CONSTRAINTS": "CONSTRAINT",
     "ACTION_CONSTRAINT": "ACTION_CONSTRAINT",
     "ACTION_CONSTRAINTS": "ACTION_CONSTRAINT",
+    "POSTCONDITION": "POSTCONDITION",
     "POSTCONDITIONS": "POSTCONDITION",
     "_POSSIBLE": "_POSSIBLE",
 }
@@ -35,7 +38,6 @@ _SINGLES = frozenset(
         "VIEW",
         "SYMMETRY",
         "ALIAS",
-        "POSTCONDITION",
         "_PERIODIC",
         "_RL_REWARD",
     }
@@ -51,9 +53,11 @@ _TOKEN = re.compile(
     r"|(?P<word>[0-9A-Za-z_]+)"
     r"|(?P<symbol><-|[!#$%&()*+,\-./:<=>@\[\\\]^{|}~'])",
 )
-"""A character outside these is none that SANY's lexer knows; TLC then stops reading silently."""
+"""A character outside these is none that SANY's lexer knows.
 
-_BLOCK_EDGE = re.compile(r"\(\*|\*\)")
+TLC stops reading there without a word and checks with what it has: not what the problem asks.
+"""
+_LARGEST_INTEGER = 2**31 - 1
 
 
 class ConfigError(Exception):
@@ -264,6 +268,8 @@ class _Reader:
         token = self._take()
         if token is None:
             raise ConfigError(before.line, f"{before.text} is not followed by a value")
+        if re.fullmatch("[0-9]+", token.text) and _beyond_tlc(token.text):
+            raise ConfigError(token.line, f"{token.text[:40]} is beyond TLC's largest integer")
         if token.text != "{":
             return
         following = self._peek()
@@ -296,19 +302,18 @@ def _tokens(text: str) -> Iterator[_Token]:
     while match := _TOKEN.match(text, position):
         end = match.end()
         if match.lastgroup == "block":
-            end = _end_of_block_comment(text, end, line)
+            closed = end_of_block_comment(text, end)
+            if closed is None:
+                raise ConfigError(line, "this comment is never closed")
+            end = closed
         elif match.lastgroup != "skip":
             yield _Token(match.group(), line, match.start(), end)
         line += text.count("\n", match.start(), end)
         position = end
+    if position < len(text):
+        raise ConfigError(line, f"TLC stops reading at the character {text[position]!r}")
 
 
-def _end_of_block_comment(text: str, position: int, line: int) -> int:
-    depth = 1
-    while depth:
-        edge = _BLOCK_EDGE.search(text, position)
-        if edge is None:
-            raise ConfigError(line, "this comment is never closed")
-        depth += 1 if edge.group() == "(*" else -1
-        position = edge.end()
-    return position
+def _beyond_tlc(digits: str) -> bool:
+    significant = digits.lstrip("0")
+    return len(significant) > 10 or int(significant or "0") > _LARGEST_INTEGER

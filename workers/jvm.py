@@ -4,18 +4,16 @@ Everything that could change a verdict is pinned: the heap (its default depends 
 memory), the stack, the encoding, the language of numbers, TLC's seed, its fingerprint polynomial
 and its workers. `java.io.tmpdir` is the run's own folder: SANY 2.15 unpacks the standard modules
 into it and deletes them at exit, and two runs that share it see each other's deletions as parse
-failures. The garbage collector and the JIT settings change speed only.
+failures. The garbage collector, the JIT settings and the class archive change speed only.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from workers.class_archive import find_archive
 from workers.records import GradingSettings
 from workers.toolchain import Tools
-
-SANY = "sany"
-TLC = "tlc"
 
 
 def sany_command(
@@ -45,12 +43,7 @@ def tlc_command(
         tools.class_path,
         "tlc2.TLC",
         "-tool",
-        "-workers",
-        "1",
-        "-seed",
-        str(settings.seed),
-        "-fp",
-        str(settings.fp),
+        *_pinned_options(settings),
         "-metadir",
         str(temporary / "states"),
         *(["-noGenerateSpecTE"] if tools.knows_generate_spec_te else []),
@@ -59,6 +52,19 @@ def tlc_command(
         f"{module}.cfg",
         f"{module}.tla",
     ]
+
+
+def pinned_flags(settings: GradingSettings) -> tuple[str, ...]:
+    """The flags that could change a verdict, as the fingerprint records them."""
+    return (*_pinned_memory(settings), *_pinned_options(settings))
+
+
+def _pinned_memory(settings: GradingSettings) -> tuple[str, ...]:
+    return f"-Xmx{settings.quota.heap_bytes}", f"-Xss{settings.stack_bytes}"
+
+
+def _pinned_options(settings: GradingSettings) -> tuple[str, ...]:
+    return "-workers", "1", "-seed", str(settings.seed), "-fp", str(settings.fp)
 
 
 def _sany(tools: Tools, settings: GradingSettings, temporary: Path) -> list[str]:
@@ -73,10 +79,13 @@ def _sany(tools: Tools, settings: GradingSettings, temporary: Path) -> list[str]
 def _java(tools: Tools, settings: GradingSettings, temporary: Path) -> list[str]:
     return [
         str(tools.java),
-        f"-Xmx{settings.quota.heap_bytes}",
-        f"-Xss{settings.stack_bytes}",
+        *_pinned_memory(settings),
         "-XX:+UseSerialGC",
         "-XX:-UsePerfData",
+        # The JVM's own warnings would otherwise stand in the tool's output.
+        "-Xlog:disable",
+        "-Xlog:all=warning:stderr",
+        *([f"-XX:SharedArchiveFile={archive}"] if (archive := find_archive(tools)) else []),
         f"-XX:ErrorFile={temporary / 'hs_err.log'}",
         f"-Djava.io.tmpdir={temporary}",
         "-Dfile.encoding=UTF-8",

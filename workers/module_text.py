@@ -87,7 +87,7 @@ def scan_module(text: str, start: int, *, fenced: bool = False) -> ModuleSpan:
         kind, token = match.lastgroup, match.group()
         current = open_modules[-1]
         if kind == "block":
-            position = _end_of_block_comment(text, position)
+            position = end_of_block_comment(text, position) or len(text)
         elif kind == "fence" and fenced:
             break
         elif kind == "header":
@@ -139,6 +139,18 @@ def has_untranslated_pluscal(module: str) -> bool:
     return bool(_PLUSCAL.search(module)) and not _TRANSLATION.search(module)
 
 
+def end_of_block_comment(text: str, position: int) -> int | None:
+    """Offset after the comment whose opening `(*` ends at `position`; `None` if it never ends."""
+    depth = 1
+    while depth:
+        edge = _BLOCK_EDGE.search(text, position)
+        if edge is None:
+            return None
+        depth += 1 if edge.group() == "(*" else -1
+        position = edge.end()
+    return position
+
+
 def _read_word(word: str, importing: str, module: ModuleSpan) -> str:
     """Record an imported name; returns the keyword that the next word belongs to."""
     if word in {"EXTENDS", "INSTANCE"}:
@@ -148,15 +160,3 @@ def _read_word(word: str, importing: str, module: ModuleSpan) -> str:
             module.imports.append(word)
         return _EXTENDS_LIST if importing == "EXTENDS" else ""
     return ""
-
-
-def _end_of_block_comment(text: str, position: int) -> int:
-    """Offset after the comment whose opening `(*` ends at `position`; comments nest."""
-    depth = 1
-    while depth:
-        edge = _BLOCK_EDGE.search(text, position)
-        if edge is None:
-            return len(text)
-        depth += 1 if edge.group() == "(*" else -1
-        position = edge.end()
-    return position

@@ -25,7 +25,7 @@ from workers.decision import Decision, paper_class_of
 from workers.evidence import Graded
 from workers.extraction import ExtractedModule, extract_module
 from workers.io_operators import find_io_uses, io_modules_among
-from workers.jvm import export_command, sany_command, tlc_command
+from workers.jvm import export_command, pinned_flags, sany_command, tlc_command
 from workers.module_text import has_untranslated_pluscal
 from workers.parse_gate import decide_parse
 from workers.records import (
@@ -158,10 +158,12 @@ def _refuse_io_operators(grading: _Grading, staged: StagedModules) -> Decision |
         return None
     temporary = grading.workspace.temporary_folder("export-tmp")
     command = export_command(grading.tools, grading.settings, staged.root, temporary)
+    staged.for_xml().write(grading.workspace.scratch)
     # The tree is megabytes of library; the verdict's message names what was found in it.
     result = grading.workspace.run(
         "export", command, grading.settings.quota.parse_wall_seconds, keep_logs=False
     )
+    staged.write(grading.workspace.scratch)
     if result.limit is not None or result.exit_code != 0:
         message = f"SANY's syntax tree could not be read (exit code {result.exit_code})"
         return _decision(Outcome.INFRASTRUCTURE, message, "tool_failure")
@@ -228,7 +230,7 @@ def _verdict(grading: _Grading, extracted: ExtractedModule, decision: Decision) 
         property=decision.property,
         states=grading.states,
         resources=grading.workspace.resources(),
-        toolchain=tools,
+        toolchain=tools.model_copy(update={"flags": pinned_flags(settings)}),
         extraction=extracted.record,
         keys=keys,
         grader_version=__version__,

@@ -14,14 +14,18 @@ library module that this node's tools do not have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workers.extraction import ExtractedModule
 from workers.module_text import imports_of
 from workers.records import Problem
 from workers.toolchain import MODULES_OF_OTHER_RELEASES
+
+_OUTSIDE_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that an XML document cannot hold, not even escaped (XML 1.0, section 2.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,18 @@ class StagedModules:
             # newline="" keeps the candidate's own line ends.
             with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
                 file.write(text)
+
+    def for_xml(self) -> StagedModules:
+        """The same modules with `?` for each character that XML cannot hold.
+
+        SANY accepts such characters in strings and comments only, so the syntax tree keeps its
+        names and locations.
+        """
+        return replace(
+            self,
+            candidate={name: _OUTSIDE_XML.sub("?", text) for name, text in self.candidate.items()},
+            context={name: _OUTSIDE_XML.sub("?", text) for name, text in self.context.items()},
+        )
 
 
 class ModuleNameError(Exception):

@@ -18,17 +18,19 @@ ItfValue: TypeAlias = "bool | int | str | list[ItfValue] | dict[str, ItfValue]"
 
 _TOKEN = re.compile(
     r"\s*(?:"
-    r"(?P<number>-?\d+)(?![A-Za-z_0-9])"
+    r"(?P<number>-?[0-9]{1,4000})(?![A-Za-z_0-9])"
     r'|(?P<string>"(?:[^"\\]++|\\.)*+")'
-    r"|(?P<name>[A-Za-z0-9_]+)"
+    r"|(?P<name>[0-9]*[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<symbol><<|>>|\|->|:>|@@|\.\.|[{}\[\](),])"
     r")",
     re.DOTALL,
 )
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\f": "\f", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
-_LARGEST_DEPTH = 200
-_LARGEST_INTERVAL = 10_000
+_LARGEST_DEPTH = 75
+"""orjson writes 254 levels: a function has three, and a counterexample some of its own."""
+_LARGEST_INTERVALS = 10_000
+"""Numbers in all intervals of a value together: one that TLC writes in few characters is large."""
 _LARGEST_JSON_INTEGER = 2**53
 
 
@@ -59,6 +61,7 @@ class _Reader:
             self._tokens.append((match.lastgroup, match[match.lastgroup]))
             position = match.end()
         self._next = 0
+        self._enumerated = 0
 
     def _peek(self) -> str:
         return self._tokens[self._next][1] if self._next < len(self._tokens) else ""
@@ -104,7 +107,10 @@ class _Reader:
             return _integer(first)
         self._next += 1
         kind, token = self._take()
-        if kind != "number" or int(token) - first > _LARGEST_INTERVAL:
+        if kind != "number":
+            raise _UnreadableError
+        self._enumerated += max(0, int(token) - first + 1)
+        if self._enumerated > _LARGEST_INTERVALS:
             raise _UnreadableError
         return {"#set": [_integer(number) for number in range(first, int(token) + 1)]}
 

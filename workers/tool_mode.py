@@ -8,7 +8,7 @@ A frame counts only at the start of a line. TLC prints strings quoted and with t
 escaped, so a candidate cannot put a frame there (tried with Print, Assert and state values on
 2.15 and current). Messages nest when one is raised while another is built: the inner frame
 stands inside the outer one's text, on a line of its own, after `: ` where an exception's text
-begins.
+begins, and after the exception's class where one exception wraps another.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ ERROR = 1
 BUG = 2
 WARNING = 3
 
-_START = re.compile(r"(?:: )?@!@!@STARTMSG (\d+):(\d+) @!@!@\s*$")
-_END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@\s*$")
+_START = re.compile(
+    r"(?:: )?(?:[A-Za-z][\w.$]*: )?@!@!@STARTMSG (-?[0-9]{1,9}):([0-9]{1,9}) @!@!@\s*$"
+)
+_END = re.compile(r"@!@!@ENDMSG (-?[0-9]{1,9}) @!@!@\s*$")
 _FRAME = "@!@!@"
 
 _IGNORED_CODES = frozenset({2401})
@@ -51,9 +53,11 @@ class Message:
 
     def all(self) -> Iterator[Message]:
         """This message and everything nested in it, outermost first."""
-        yield self
-        for inner in self.nested:
-            yield from inner.all()
+        pending = [self]
+        while pending:
+            message = pending.pop()
+            yield message
+            pending.extend(reversed(message.nested))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,10 @@ def parse_transcript(lines: Iterable[bytes]) -> Transcript:
             message = Message(int(start[1]), int(start[2]), number)
             (stack[-1].nested if stack else messages).append(message)
             stack.append(message)
-        elif (end := _END.match(line)) and stack and stack[-1].code == int(end[1]):
+        elif (end := _END.match(line)) and any(int(end[1]) == open_.code for open_ in stack):
+            # What is still open inside has lost its own end.
+            while stack[-1].code != int(end[1]):
+                stack.pop()
             stack.pop().complete = True
         elif stack:
             stack[-1].lines.append(line)

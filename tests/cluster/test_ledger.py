@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.heartbeat import Heartbeat, read_heartbeat, write_heartbeat
-from cluster.ledger import Ledger, read_verdicts, segments
+from cluster.ledger import Ledger, count_of_epoch, read_verdicts, segments
 from cluster.store import LocalStore, StoreError
 from workers.records import Outcome, Verdict
 
@@ -179,3 +179,14 @@ def test_a_closed_ledger_says_that_nobody_drives(
     assert beat is not None
     assert beat.ended
     assert [verdict.attempt for verdict in read_verdicts(store, "run")] == ["a"]
+
+
+def test_verdicts_are_counted_by_the_start_that_made_them_durable(
+    store: LocalStore, make_verdict: MakeVerdict
+) -> None:
+    for attempts in ("abc", "de"):
+        ledger = Ledger(store, "run", flush_verdicts=2)
+        for attempt in attempts:
+            ledger.append([make_verdict(attempt)])
+        ledger.close()
+    assert [count_of_epoch(store, "run", epoch) for epoch in (1, 2, 3)] == [3, 2, 0]

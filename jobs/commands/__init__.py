@@ -1,0 +1,1 @@
+"""The subcommands of `tlagrid`; each module has a `register(app)`."""

@@ -1,0 +1,1 @@
+"""Makers of manifests: each reads one published or customary layout of problems and attempts."""

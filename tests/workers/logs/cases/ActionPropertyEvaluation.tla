@@ -1,0 +1,8 @@
+---- MODULE ActionPropertyEvaluation ----
+EXTENDS Naturals, Sequences
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Grows == [][Head(<<>>) = x]_x
+====

@@ -1,0 +1,8 @@
+---- MODULE ActionPropertyViolated ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Grows == [][x' > x]_x
+====

@@ -1,0 +1,8 @@
+---- MODULE AssertInInvariant ----
+EXTENDS Naturals, TLC
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Small == Assert(x < 2, "x grew")
+====

@@ -1,0 +1,8 @@
+---- MODULE AssumptionEvaluation ----
+EXTENDS Naturals, Sequences
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+ASSUME Head(<<>>) = 1
+====

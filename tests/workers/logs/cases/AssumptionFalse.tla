@@ -1,0 +1,8 @@
+---- MODULE AssumptionFalse ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+ASSUME 1 + 1 = 3
+====

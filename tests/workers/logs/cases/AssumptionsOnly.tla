@@ -1,0 +1,4 @@
+---- MODULE AssumptionsOnly ----
+EXTENDS Naturals
+ASSUME 1 + 1 = 2
+====

@@ -1,0 +1,5 @@
+---- MODULE BrokenBase ----
+EXTENDS Naturals
+VARIABLE y
+Step ==
+====

@@ -1,0 +1,9 @@
+---- MODULE Correct ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Small == x < 3
+Back == []<>(x = 0)
+====

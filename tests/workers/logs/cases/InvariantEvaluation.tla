@@ -1,0 +1,8 @@
+---- MODULE InvariantEvaluation ----
+EXTENDS Naturals, Sequences
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Inv == x < 1 \/ Head(<<>>) = 1
+====

@@ -1,0 +1,9 @@
+---- MODULE InvariantOfSeveral ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Fine == x < 3
+Small == x < 2
+====

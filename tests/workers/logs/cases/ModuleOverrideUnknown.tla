@@ -1,0 +1,8 @@
+---- MODULE ModuleOverrideUnknown ----
+EXTENDS Naturals
+CONSTANT N
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+====

@@ -1,0 +1,6 @@
+---- MODULE ParseGrammar ----
+EXTENDS Naturals
+VARIABLE x
+Init == x =
+Next == x' = 1
+====

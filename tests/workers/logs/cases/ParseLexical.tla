@@ -1,0 +1,5 @@
+---- MODULE ParseLexical ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = “zero”
+====

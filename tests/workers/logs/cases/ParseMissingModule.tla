@@ -1,0 +1,7 @@
+---- MODULE ParseMissingModule ----
+EXTENDS Naturals, Nowhere
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+====

@@ -1,0 +1,4 @@
+---- MODULE ParseTruncated ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0

@@ -1,0 +1,8 @@
+---- MODULE PostconditionEvaluation ----
+EXTENDS Naturals, Sequences
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Post == Head(<<>>) = 1
+====

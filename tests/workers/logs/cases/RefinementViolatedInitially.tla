@@ -1,0 +1,8 @@
+---- MODULE RefinementViolatedInitially ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Other == x = 1 /\ [][Next]_x
+====

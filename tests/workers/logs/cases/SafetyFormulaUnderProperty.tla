@@ -1,0 +1,8 @@
+---- MODULE SafetyFormulaUnderProperty ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % 3
+Spec == Init /\ [][Next]_x
+Never == (x = 0) => [](x < 2)
+====

@@ -1,0 +1,5 @@
+---- MODULE SemanticAssumptionLevel ----
+EXTENDS Naturals
+VARIABLE x
+ASSUME x = 0
+====

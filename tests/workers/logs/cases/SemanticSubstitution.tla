@@ -1,0 +1,5 @@
+---- MODULE SemanticSubstitution ----
+EXTENDS Naturals
+VARIABLE x
+M == INSTANCE Accepted WITH y <- x
+====

@@ -1,0 +1,4 @@
+---- MODULE SemanticUnknownInfix ----
+VARIABLE x
+Init == x = 0 + 1
+====

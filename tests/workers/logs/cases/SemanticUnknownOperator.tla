@@ -1,0 +1,6 @@
+---- MODULE SemanticUnknownOperator ----
+EXTENDS Naturals
+VARIABLE x
+Init == x = Zero
+Next == x' = x
+====

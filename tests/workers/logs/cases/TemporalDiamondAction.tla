@@ -1,0 +1,5 @@
+---- MODULE TemporalDiamondAction ----
+EXTENDS Naturals
+VARIABLE x
+Live == <>(x' = 0)
+====

@@ -1,0 +1,5 @@
+---- MODULE TemporalEnabled ----
+EXTENDS Naturals
+VARIABLE x
+Bad == ENABLED [](x = 0)
+====

@@ -1,0 +1,5 @@
+---- MODULE TemporalLeadsToAction ----
+EXTENDS Naturals
+VARIABLE x
+Live == (x' = 0) ~> (x = 1)
+====

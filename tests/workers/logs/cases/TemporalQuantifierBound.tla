@@ -1,0 +1,5 @@
+---- MODULE TemporalQuantifierBound ----
+EXTENDS Naturals
+VARIABLE x
+Live == \E y \in {x'} : <>(x = y)
+====

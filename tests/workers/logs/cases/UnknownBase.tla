@@ -1,0 +1,5 @@
+---- MODULE UnknownBase ----
+EXTENDS Naturals
+VARIABLE y
+Step == Missing
+====
