@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from workers.module_text import end_of_block_comment
+from workers.module_text import without_comments
 
-_SKIPPED = re.compile(r'\\\*[^\n]*|"(?:[^"\\\n]|\\.)*"?|\(\*')
 _NAME = r"[0-9_]*[A-Za-z][0-9A-Za-z_]*"
 _TOKEN = re.compile(
     r"(?P<let>\bLET\b)|(?P<within>\bIN\b)"
@@ -51,7 +50,7 @@ class ModuleNames:
 
 def read_names(text: str) -> ModuleNames:
     """The names that a module's text defines or declares, its nested modules included."""
-    plain = _without_comments(text)
+    plain = without_comments(text)
     names = ModuleNames()
     starts: list[tuple[str, int]] = []
     lets = 0
@@ -80,20 +79,3 @@ def _end(lines: list[str], start: int, limit: int) -> int:
         if not lines[number].strip() or lines[number].lstrip().startswith(("----", "====")):
             return number
     return limit
-
-
-def _without_comments(text: str) -> str:
-    """The text with comments and strings blanked; lines and columns stay what they are."""
-    parts: list[str] = []
-    position = 0
-    while match := _SKIPPED.search(text, position):
-        end = match.end()
-        if match.group() == "(*":
-            end = end_of_block_comment(text, end) or len(text)
-        parts += [text[position : match.start()], _blank(text[match.start() : end])]
-        position = end
-    return "".join([*parts, text[position:]])
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)

@@ -1,7 +1,7 @@
 """Everything about one graded attempt that can be shown: its verdict, its evidence, its inputs.
 
-`tlagrid grade` has all of it; `tlagrid trace` has what the store keeps, which is no configuration
-and no context. Views take an exhibit and show what is there.
+`tlagrid grade` has all of it; `tlagrid trace` has what the store keeps, which is no
+context, and the configuration only as TLC read it. Views take an exhibit and show what is there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from workers.records import SCHEMA_VERSION, Outcome, Verdict
 
 ANSWER = "answer.txt"
 MODULE = "module.tla"
+CONFIG = "config.cfg"
 COUNTEREXAMPLE = "counterexample.json"
 ITF = "counterexample.itf.json"
 
@@ -118,7 +119,8 @@ class Exhibit:
         return texts
 
     def _config(self) -> ConfigFile | None:
+        text = self._text(CONFIG) if self.config is None else self.config
         try:
-            return None if self.config is None else read_config(self.config)
+            return None if text is None else read_config(text)
         except ConfigError:
             return None  # the verdict says so

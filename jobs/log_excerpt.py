@@ -8,7 +8,7 @@ looked for by its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 from workers.records import DecidingLine
@@ -90,22 +90,29 @@ def excerpt_log(decided_by: DecidingLine, evidence: Mapping[str, bytes]) -> LogE
 
 
 def _message(lines: list[str], index: int) -> Iterator[int]:
-    """Text of the message around a line, and of the stack of positions that may follow it."""
-    position = index
+    """Text of the message around a line, and of the stack of positions that explains it.
+
+    2.15 prints the stack at once, current TLC after the behaviour that leads to the error.
+    """
+    end = yield from _until_end(lines, index)
+    for position in range(end, len(lines)):
+        start = _START.match(lines[position])
+        if start is not None and int(start[1]) == _STACK_CODE:
+            yield from _until_end(lines, position + 1)
+            return
+
+
+def _until_end(lines: list[str], index: int) -> Generator[int, None, int]:
+    """Lines with text up to the end of the message that they stand in, which is returned."""
     depth = 0
-    while position < len(lines):
-        line = lines[position]
-        if _FRAME in line:
-            depth += 1 if "STARTMSG" in line else -1
-            following = _START.match(lines[position + 1]) if position + 1 < len(lines) else None
+    for position in range(index, len(lines)):
+        if _FRAME in lines[position]:
+            depth += 1 if "STARTMSG" in lines[position] else -1
             if depth < 0:
-                if following is None or int(following[1]) != _STACK_CODE:
-                    return
-                depth = 0
-                position += 1
-        elif line.strip():
+                return position
+        elif lines[position].strip():
             yield position
-        position += 1
+    return len(lines)
 
 
 def _paragraphs(lines: list[str], index: int) -> Iterator[int]:

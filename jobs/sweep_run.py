@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from cluster.driver import GRADER, run_sweep
 from cluster.embedded_ray import embedded_ray
@@ -80,7 +83,11 @@ def grade_rest(
         return SweepResult(before, before)
     on_start(before)
     prepare(plan.tools)
-    with _environment_of_workers(plan.tools), embedded_ray(plan.slots):
+    with (
+        _terminated_like_interrupted(),
+        _environment_of_workers(plan.tools),
+        embedded_ray(plan.slots),
+    ):
         run_sweep(
             store,
             run,
@@ -92,6 +99,23 @@ def grade_rest(
             on_warning=on_warning,
         )
     return SweepResult(before, look_at(store, run))
+
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM end Ray in order also while it starts and stops, when no driver is at work."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python delivers signals to the main thread, whose business it is then
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -107,6 +107,7 @@ def _print_log_lines(excerpt: LogExcerpt, console: Console, *, only_deciding: bo
         if only_deciding and not deciding:
             continue
         shown = printable(line[:_LONGEST_LINE].expandtabs(8))
+        shown += " ..." if len(line) > _LONGEST_LINE else ""
         indent = "  > " if deciding else "    "
         if len(indent) + len(shown) > console.width:
             text = Text(paragraph(shown, console.width, first=indent, rest="      "))

@@ -16,13 +16,19 @@ shows a fault of the disk.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from workers.config_file import ConfigFile
-from workers.decision import Decision, paper_class_of
+from workers.decision import (
+    Decision,
+    infrastructure_decision,
+    limit_decision,
+    limit_flags,
+    paper_class_of,
+)
+from workers.jvm import java_exhaustion
 from workers.records import DecidingLine, Outcome, StateCounts
-from workers.runner import Limit, ProcessResult
+from workers.runner import ProcessResult
 from workers.tool_mode import Message, Transcript
 
 _MEMORY_CODES = frozenset({1001, 1002, 1003})
@@ -75,6 +81,12 @@ _SET_SIZE_TEXT = re.compile(
 _DISK_TEXT = re.compile(
     r"^The exception was a java\.(?:io|nio)\.|^(?:: )?(?:[\w.$]+: )?No space left on device$",
     re.MULTILINE,
+)
+_PREAMBLE = (
+    "TLC threw an unexpected exception",
+    "This was probably caused by an error in the spec or model",
+    "See the User Output or TLC Console",
+    "The exception was a ",
 )
 _COUNTS = re.compile(
     r"([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left on queue"
@@ -149,9 +161,9 @@ def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFi
     if first is not None:
         return _decide_by_message(first, transcript, result, config)
     if result.limit is not None:
-        return _limit(result.limit)
+        return limit_decision(result.limit.value, f"TLC ran into the {result.limit} limit")
     if result.signal is not None:
-        return _infrastructure(f"TLC was killed by signal {result.signal}, which we did not send")
+        return infrastructure_decision(f"TLC was killed by signal {result.signal}, not by us")
     if errors:
         return _contradiction(
             f"TLC reported message {errors[0].code}, which no rule covers", errors[0]
@@ -200,7 +212,7 @@ def _exhaustion(errors: tuple[Message, ...], first: Message | None) -> Decision 
 
 
 def _is_evaluation_error(message: Message) -> bool:
-    rule = _RULES.get(message.code)
+    rule = _RULES.get(_telling_code(message))
     return rule is not None and rule.outcome is Outcome.RUNTIME_ERROR
 
 
@@ -233,12 +245,9 @@ def _decide_by_message(
         )
     if result.exit_code == 0 and result.limit is None and transcript.find(_SUCCESS):
         return _contradiction("TLC reported an error and success in one run", message)
+    # A state predicate under PROPERTY is checked, and here reported, as the invariant it is.
     violated = _violated_property(message, config)
-    outcome = rule.outcome
-    if rule.outcome is Outcome.SAFETY_VIOLATION and _is_only_a_property(violated, config):
-        # TLC checks a state predicate under PROPERTY as an invariant.
-        outcome = Outcome.LIVENESS_VIOLATION
-    return _from(message, outcome, sub=rule.sub, violated=violated)
+    return _from(message, rule.outcome, sub=rule.sub, violated=violated)
 
 
 def _telling_code(message: Message) -> int:
@@ -263,10 +272,6 @@ def _violated_property(message: Message, config: ConfigFile) -> str | None:
     return None
 
 
-def _is_only_a_property(name: str | None, config: ConfigFile) -> bool:
-    return name in config.names("PROPERTY") and name not in config.names("INVARIANT")
-
-
 def _decide_success(states: StateCounts, success: Message) -> Decision:
     if states.queue is None:
         return _contradiction("TLC reported success without its statistics", success)
@@ -287,41 +292,21 @@ def _decide_success(states: StateCounts, success: Message) -> Decision:
 
 def _decide_from_stderr(result: ProcessResult) -> Decision:
     """TLC died without a message of its own: only Java's error stream can tell why."""
-    with result.stderr.open("rb") as file:
-        head = file.read(65536).decode("utf-8", errors="replace")
-    if re.search(r'^Exception in thread ".*" java\.lang\.StackOverflowError', head, re.MULTILINE):
-        return _bare_resource("stack", "TLC's stack overflowed")
-    if re.search(r"java\.lang\.OutOfMemoryError", head):
-        return _bare_resource("memory", "TLC ran out of its heap")
-    return _infrastructure(f"TLC exited with {result.exit_code} and reported nothing")
+    exhausted = java_exhaustion(result.stderr)
+    if exhausted == "stack":
+        return limit_decision("stack", "TLC's stack overflowed")
+    if exhausted == "memory":
+        return limit_decision("memory", "TLC ran out of its heap")
+    return infrastructure_decision(f"TLC exited with {result.exit_code} and reported nothing")
 
 
 def _resource(message: Message, sub: str, text: str) -> Decision:
-    flags = ("time_dependent",) if sub == "stack" else ()
-    return _from(message, Outcome.RESOURCE_LIMIT, sub=sub, flags=flags, text=text)
-
-
-def _bare_resource(sub: str, text: str) -> Decision:
-    return Decision(
-        outcome=Outcome.RESOURCE_LIMIT,
-        message=text,
-        sub=sub,
-        flags=("time_dependent",) if sub in {"stack", "wall", "cpu"} else (),
-        paper_class=paper_class_of(Outcome.RESOURCE_LIMIT, saw_unknown_operator=False, sub=sub),
-    )
-
-
-def _limit(limit: Limit) -> Decision:
-    return _bare_resource(limit.value, f"TLC ran into the {limit} limit")
-
-
-def _infrastructure(message: str) -> Decision:
-    return Decision(Outcome.INFRASTRUCTURE, message, sub="tool_failure")
+    return _from(message, Outcome.RESOURCE_LIMIT, sub=sub, flags=limit_flags(sub), text=text)
 
 
 def _contradiction(text: str, message: Message | None) -> Decision:
     if message is None:
-        return Decision(Outcome.INFRASTRUCTURE, text, sub="contradiction")
+        return infrastructure_decision(text, "contradiction")
     return _from(message, Outcome.INFRASTRUCTURE, sub="contradiction", text=text)
 
 
@@ -342,23 +327,23 @@ def _from(
         sub=sub,
         flags=flags,
         property=violated,
-        decided_by=DecidingLine(
-            log="tlc.stdout",
-            line=message.line + 1,
-            text=(lines[0] if lines else summary)[:1000],
-        ),
+        decided_by=_deciding_line(message),
         paper_class=paper_class_of(outcome, saw_unknown_operator=False, sub=sub),
     )
 
 
+def _deciding_line(message: Message) -> DecidingLine:
+    """The first line of a message, or of one nested in it, that tells something."""
+    for part in message.all():
+        # Lines after a nested message have moved; those before it are where they were.
+        unmoved = part.nested[0].line - part.line - 1 if part.nested else len(part.lines)
+        for number, line in enumerate(part.lines[:unmoved], start=part.line + 1):
+            if line.strip() and _informative([line]):
+                return DecidingLine(log="tlc.stdout", line=number, text=line[:1000])
+    text = f"TLC message {message.code}"
+    return DecidingLine(log="tlc.stdout", line=message.line, text=text)
+
+
 def _informative(lines: list[str]) -> list[str]:
     """Lines without the preamble that TLC puts before every unexpected exception."""
-    noise: Callable[[str], bool] = lambda line: line.startswith(  # noqa: E731
-        (
-            "TLC threw an unexpected exception",
-            "This was probably caused by an error in the spec or model",
-            "See the User Output or TLC Console",
-            "The exception was a ",
-        )
-    )
-    return [line.removeprefix(": ").strip() for line in lines if not noise(line)]
+    return [line.removeprefix(": ").strip() for line in lines if not line.startswith(_PREAMBLE)]

@@ -59,3 +59,34 @@ def paper_class_of(
     if outcome is Outcome.INFRASTRUCTURE and sub in {"unreadable_config", "missing_config"}:
         return PaperClass.BINDING
     return PAPER_CLASSES.get(outcome)
+
+
+_TIME_DEPENDENT = frozenset({"wall", "cpu", "stack"})
+"""Limits that another machine may not run into; the stack, because frames shrink as code is
+compiled."""
+
+
+def limit_decision(sub: str, message: str) -> Decision:
+    """The candidate ran into a limit; `sub` is a sub-kind of `resource_limit`."""
+    return Decision(
+        outcome=Outcome.RESOURCE_LIMIT,
+        message=message,
+        sub=sub,
+        flags=limit_flags(sub),
+        paper_class=PAPER_CLASSES[Outcome.RESOURCE_LIMIT],
+    )
+
+
+def limit_flags(sub: str) -> tuple[str, ...]:
+    """Flags of a verdict that a limit decided."""
+    return ("time_dependent",) if sub in _TIME_DEPENDENT else ()
+
+
+def infrastructure_decision(message: str, sub: str = "tool_failure") -> Decision:
+    """Nobody's failure but ours; `sub` is a sub-kind of `infrastructure`."""
+    return Decision(
+        outcome=Outcome.INFRASTRUCTURE,
+        message=message,
+        sub=sub,
+        paper_class=paper_class_of(Outcome.INFRASTRUCTURE, saw_unknown_operator=False, sub=sub),
+    )

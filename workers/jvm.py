@@ -9,6 +9,7 @@ failures. The garbage collector, the JIT settings and the class archive change s
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from workers.class_archive import find_archive
@@ -52,6 +53,17 @@ def tlc_command(
         f"{module}.cfg",
         f"{module}.tla",
     ]
+
+
+def java_exhaustion(stderr: Path) -> str | None:
+    """Why Java died without the tool's own word: `stack`, `memory`, or `None` for neither."""
+    with stderr.open("rb") as file:
+        head = file.read(65536).decode("utf-8", errors="replace")
+    if re.search(r'^Exception in thread ".*" java\.lang\.StackOverflowError', head, re.MULTILINE):
+        return "stack"
+    if re.search(r"^(?:.* )?java\.lang\.OutOfMemoryError\b", head, re.MULTILINE):
+        return "memory"
+    return None
 
 
 def pinned_flags(settings: GradingSettings) -> tuple[str, ...]:

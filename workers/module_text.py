@@ -37,6 +37,7 @@ _TOKEN = re.compile(
 _EXTENDS_LIST = "EXTENDS, after a name"
 """Scanner state in which only a comma continues the list of extended modules."""
 
+_SKIPPED = re.compile(r'\\\*[^\n]*|"(?:[^"\\\n]++|\\.)*+"?|\(\*')
 _BLOCK_EDGE = re.compile(r"\(\*|\*\)")
 _PLUSCAL = re.compile(r"--(?:fair[ \t]+)?algorithm\b")
 _TRANSLATION = re.compile(r"^[ \t]*\\\*+[ \t]*BEGIN TRANSLATION\b", re.MULTILINE)
@@ -139,6 +140,19 @@ def has_untranslated_pluscal(module: str) -> bool:
     return bool(_PLUSCAL.search(module)) and not _TRANSLATION.search(module)
 
 
+def without_comments(text: str) -> str:
+    """The text with comments and strings blanked; lines and columns stay what they are."""
+    parts: list[str] = []
+    position = 0
+    while match := _SKIPPED.search(text, position):
+        end = match.end()
+        if match.group() == "(*":
+            end = end_of_block_comment(text, end) or len(text)
+        parts += [text[position : match.start()], _blank(text[match.start() : end])]
+        position = end
+    return "".join([*parts, text[position:]])
+
+
 def end_of_block_comment(text: str, position: int) -> int | None:
     """Offset after the comment whose opening `(*` ends at `position`; `None` if it never ends."""
     depth = 1
@@ -149,6 +163,10 @@ def end_of_block_comment(text: str, position: int) -> int | None:
         depth += 1 if edge.group() == "(*" else -1
         position = edge.end()
     return position
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
 def _read_word(word: str, importing: str, module: ModuleSpan) -> str:

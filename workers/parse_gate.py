@@ -11,9 +11,17 @@ the candidate did: candidates cannot change those modules.
 
 from __future__ import annotations
 
-from workers.decision import UNKNOWN_OPERATOR_WORDS, Decision, paper_class_of
+from workers.decision import (
+    UNKNOWN_OPERATOR_WORDS,
+    Decision,
+    infrastructure_decision,
+    limit_decision,
+    limit_flags,
+    paper_class_of,
+)
+from workers.jvm import java_exhaustion
 from workers.records import DecidingLine, Outcome
-from workers.runner import Limit, ProcessResult
+from workers.runner import ProcessResult
 from workers.sany_output import SanyError, SanyErrorKind, SanyReport
 from workers.staging import StagedModules
 
@@ -26,13 +34,8 @@ def decide_parse(
 ) -> Decision | None:
     """The decision of the parse gate; `None` when the candidate passes."""
     errors = (*report.parse_errors, *report.semantic_errors)
-    overflow = next((e for e in errors if e.kind is SanyErrorKind.STACK), None)
-    if overflow is not None:
-        return _decision(Outcome.RESOURCE_LIMIT, overflow, sub="stack", flags=("time_dependent",))
-    if result.limit is not None:
-        return _limit_decision(result.limit)
-    if result.signal is not None:
-        return _infrastructure(f"SANY was killed by signal {result.signal}, which we did not send")
+    if (ended := _ended_early(errors, result)) is not None:
+        return ended
     accepted = report.silent and result.exit_code == 0 and staged.root in report.processed
     if accepted:
         return None
@@ -55,11 +58,27 @@ def decide_parse(
     if result.exit_code == 0 and report.semantic_errors and not report.parse_errors:
         return _semantic_failure(report.semantic_errors, staged)
     if result.exit_code == _UNCAUGHT_EXCEPTION_EXIT:
-        return _infrastructure("SANY did not run to its end; see the log of its error stream")
-    return _infrastructure(
+        return infrastructure_decision(
+            "SANY did not run to its end; see the log of its error stream"
+        )
+    return infrastructure_decision(
         f"SANY's exit code {result.exit_code} and its messages contradict each other",
         sub="contradiction",
     )
+
+
+def _ended_early(errors: tuple[SanyError, ...], result: ProcessResult) -> Decision | None:
+    """A limit, or a death that is not SANY's own end."""
+    overflow = next((e for e in errors if e.kind is SanyErrorKind.STACK), None)
+    if overflow is not None:
+        return _decision(Outcome.RESOURCE_LIMIT, overflow, sub="stack", flags=limit_flags("stack"))
+    if result.limit is not None:
+        return limit_decision(result.limit.value, f"SANY ran into the {result.limit} limit")
+    if result.signal is not None:
+        return infrastructure_decision(f"SANY was killed by signal {result.signal}, not by us")
+    if java_exhaustion(result.stderr) == "memory":
+        return limit_decision("memory", "SANY ran out of its heap")
+    return None
 
 
 def _parse_failure(errors: tuple[SanyError, ...]) -> Decision:
@@ -106,20 +125,3 @@ def _decision(
         ),
         paper_class=paper_class_of(outcome, saw_unknown_operator=saw_unknown_operator, sub=sub),
     )
-
-
-def _limit_decision(limit: Limit) -> Decision:
-    time_limits = {Limit.WALL, Limit.CPU}
-    return Decision(
-        outcome=Outcome.RESOURCE_LIMIT,
-        message=f"SANY ran into the {limit} limit",
-        sub=limit.value,
-        flags=("time_dependent",) if limit in time_limits else (),
-        paper_class=paper_class_of(
-            Outcome.RESOURCE_LIMIT, saw_unknown_operator=False, sub=limit.value
-        ),
-    )
-
-
-def _infrastructure(message: str, sub: str = "tool_failure") -> Decision:
-    return Decision(outcome=Outcome.INFRASTRUCTURE, message=message, sub=sub)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 SCHEMA_VERSION: Literal[1] = 1
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Label = StrictStr | StrictBool | StrictInt | float | None
 
@@ -213,6 +216,15 @@ class Attempt(Record):
     """False when the text's bytes were not UTF-8 and were decoded with replacement characters."""
     usage: Usage | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _replace_lone_surrogates(cls, fields: Any) -> Any:
+        """JSON can spell half a surrogate pair, which no UTF-8 can: treat it like a bad byte."""
+        text = fields.get("text") if isinstance(fields, dict) else None
+        if isinstance(text, str) and _LONE_SURROGATE.search(text):
+            return fields | {"text": _LONE_SURROGATE.sub("\ufffd", text), "valid_utf8": False}
+        return fields
+
 
 class ExtractRule(StrEnum):
     """How the module is found in a model's answer (GRADING-SPECS: extract)."""
@@ -236,7 +248,9 @@ class GradingSettings(Record):
     io_operators: IoOperators = IoOperators.REFUSE
     seed: int = 1
     fp: int = 0
-    stack_bytes: int = 16 * 1024**2
+    stack_bytes: int = 4 * 1024**2
+    """Java's pinned `-Xss`: four times its usual default, so that deep recursion that is meant
+    passes, and small enough that recursion without end is found in about a second."""
 
 
 class StateCounts(Record):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from xml.etree.ElementTree import ParseError
 
 from workers.check_gate import decide_check, state_counts
 from workers.config_file import (
@@ -21,12 +22,18 @@ from workers.config_file import (
     read_config,
 )
 from workers.counterexample import read_counterexample
-from workers.decision import Decision, paper_class_of
+from workers.decision import Decision, infrastructure_decision, limit_decision, paper_class_of
 from workers.evidence import Graded
 from workers.extraction import ExtractedModule, extract_module
 from workers.io_operators import find_io_uses, io_modules_among
-from workers.jvm import export_command, pinned_flags, sany_command, tlc_command
-from workers.module_text import has_untranslated_pluscal
+from workers.jvm import (
+    export_command,
+    java_exhaustion,
+    pinned_flags,
+    sany_command,
+    tlc_command,
+)
+from workers.module_text import has_untranslated_pluscal, without_comments
 from workers.parse_gate import decide_parse
 from workers.records import (
     Attempt,
@@ -38,7 +45,7 @@ from workers.records import (
     StateCounts,
     Verdict,
 )
-from workers.runner import RunnerError
+from workers.runner import ProcessResult, RunnerError
 from workers.sany_output import read_report
 from workers.stage_keys import check_key, parse_key
 from workers.staging import (
@@ -98,7 +105,7 @@ def grade_specification(
         try:
             decision = _decide(grading, extracted)
         except RunnerError as error:
-            decision = _decision(Outcome.INFRASTRUCTURE, str(error), "node")
+            decision = infrastructure_decision(str(error), "node")
         return Graded(_verdict(grading, extracted, decision), tuple(workspace.evidence))
 
 
@@ -115,7 +122,7 @@ def _decide(grading: _Grading, extracted: ExtractedModule) -> Decision:
         grading.gates = Gates(parsed=False)
         return _decision(Outcome.PARSE_FAILURE, str(error), "module_name")
     except UnsupportedByToolsError as error:
-        return _decision(Outcome.INFRASTRUCTURE, str(error), "toolchain_unsupported")
+        return infrastructure_decision(str(error), "toolchain_unsupported")
     grading.staged = staged
     staged.write(grading.workspace.scratch)
     return _parse(grading, staged) or _check(grading, staged)
@@ -144,10 +151,10 @@ def _check(grading: _Grading, staged: StagedModules) -> Decision:
         translated = config.translated_for(grading.tools.config_keywords)
     except ConfigError as error:
         message = f"TLC cannot read the configuration: {error}"
-        return _decision(Outcome.INFRASTRUCTURE, message, "unreadable_config")
+        return infrastructure_decision(message, "unreadable_config")
     except UnsupportedKeywordError as error:
         message = f"the problem's configuration, {error}"
-        return _decision(Outcome.INFRASTRUCTURE, message, "toolchain_unsupported")
+        return infrastructure_decision(message, "toolchain_unsupported")
     return _refuse_io_operators(grading, staged) or _run_tlc(grading, staged, config, translated)
 
 
@@ -164,20 +171,34 @@ def _refuse_io_operators(grading: _Grading, staged: StagedModules) -> Decision |
         "export", command, grading.settings.quota.parse_wall_seconds, keep_logs=False
     )
     staged.write(grading.workspace.scratch)
-    if result.limit is not None or result.exit_code != 0:
-        message = f"SANY's syntax tree could not be read (exit code {result.exit_code})"
-        return _decision(Outcome.INFRASTRUCTURE, message, "tool_failure")
-    own = [use for use in find_io_uses(result.stdout, libraries) if use.module in staged.candidate]
+    try:
+        found = None if result.exit_code != 0 else find_io_uses(result.stdout, libraries)
+    except ParseError:
+        found = None
+    if found is None:
+        return _undecided_io_operators(result)
+    own = [use for use in found if use.module in staged.candidate]
     if not own:
         return None
     uses = ", ".join(f"{use.operator} (line {use.line} of module {use.module})" for use in own)
     return _decision(Outcome.FORBIDDEN_OPERATOR, f"reaches outside the model checker: {uses}", None)
 
 
+def _undecided_io_operators(result: ProcessResult) -> Decision:
+    """Why there is no syntax tree: a limit that the candidate ran into, or our trouble."""
+    reason = result.limit.value if result.limit is not None else java_exhaustion(result.stderr)
+    if reason is not None:
+        return limit_decision(reason, f"SANY's exporter ran into the {reason} limit")
+    return infrastructure_decision(
+        f"SANY's syntax tree could not be read (exit code {result.exit_code})"
+    )
+
+
 def _run_tlc(
     grading: _Grading, staged: StagedModules, config: ConfigFile, translated: TranslatedConfig
 ) -> Decision:
     workspace = grading.workspace
+    workspace.keep("config.cfg", translated.text.encode())
     (workspace.scratch / f"{staged.root}.cfg").write_text(translated.text, encoding="utf-8")
     command = tlc_command(
         grading.tools,
@@ -254,7 +275,7 @@ def _flags(grading: _Grading, decision: Decision) -> tuple[str, ...]:
         if has_untranslated_pluscal(staged.candidate[staged.root]):
             flags.add("untranslated_pluscal")
         texts = (*staged.candidate.values(), *staged.context.values())
-        if any(_CHANCE.search(text) for text in texts):
+        if any(_CHANCE.search(without_comments(text)) for text in texts):
             flags.add("nondeterministic")
     return tuple(sorted(flags))
 

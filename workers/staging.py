@@ -3,8 +3,8 @@
 Staging decides verdicts: a candidate that imports a module passes only when that module lies
 beside it, and a candidate that could bring its own version of a context or standard module could
 weaken what it is checked against. So the imports of the candidate are resolved here, transitively,
-in a fixed order: the candidate's own nested modules, the problem's context, the tools' standard
-modules, and last other modules of the same answer. Context modules never resolve to modules of
+in a fixed order: the candidate's own nested modules, the tools' standard modules, the problem's
+context, and last other modules of the same answer. Context modules never resolve to modules of
 the answer.
 
 An import that stays unresolved is the candidate's mistake, with two exceptions that the problem

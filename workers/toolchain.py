@@ -231,6 +231,7 @@ def _describe(java: Path, jar: Path, community: Path | None) -> Tools:
             keywords = _config_keywords(archive)
             modules = _standard_modules(archive)
             knows_spec_te = b"noGenerateSpecTE" in archive.read("tlc2/TLC.class")
+            version = _tlc_version(manifest, archive.read("tlc2/TLCGlobals.class"))
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ToolchainError(f"{jar} is not a usable tla2tools.jar: {error}") from error
     beside = [jar.parent / name for name in manifest.get("Class-Path", "").split()]
@@ -242,7 +243,7 @@ def _describe(java: Path, jar: Path, community: Path | None) -> Tools:
             }
     fingerprint = Toolchain(
         tla2tools_sha256=_sha256(jar),
-        tla2tools_version=_tlc_version(manifest),
+        tla2tools_version=version,
         community_modules_sha256=_combined_sha256(libraries),
         java_version=_java_version(java),
     )
@@ -256,10 +257,19 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, str]:
     return {key.strip(): value.strip() for key, separator, value in pairs if separator}
 
 
-def _tlc_version(manifest: Mapping[str, str]) -> str:
-    release = manifest.get("Implementation-Version", "unknown")
-    revision = manifest.get("X-Git-ShortRevision")
-    return f"{release} ({revision})" if revision else release
+def _tlc_version(manifest: Mapping[str, str], constants: bytes) -> str:
+    """The release as people know it, its date and revision: `2.15, 2020-01-30, d5b5a7f`.
+
+    Releases after 2.15 are known by their date alone.
+    """
+    numbered = re.search(rb"Version (\d+\.\d+) of ", constants)
+    date = re.search(r"\d{4}-\d\d-\d\d", manifest.get("Implementation-Version", ""))
+    parts = (
+        numbered[1].decode() if numbered else None,
+        date[0] if date else None,
+        manifest.get("X-Git-ShortRevision"),
+    )
+    return ", ".join(part for part in parts if part) or "unknown"
 
 
 def _config_keywords(archive: zipfile.ZipFile) -> frozenset[str]:

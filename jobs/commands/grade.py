@@ -111,12 +111,15 @@ def grade_command(
         }
         print_json({**exhibit.as_json(), "inputs": inputs})
     elif itf is None or str(itf) != "-":
+        from rich.text import Text  # noqa: PLC0415
+
         from jobs.output import output_console  # noqa: PLC0415
+        from jobs.printable import printable  # noqa: PLC0415
         from jobs.verdict_view import print_verdict  # noqa: PLC0415
 
         console = output_console()
         for note in task.notes:
-            console.print(note, style="dim", markup=False, highlight=False)
+            console.print(Text(printable(note), style="dim"), soft_wrap=True)
         console.print()
         print_verdict(exhibit, console)
     raise typer.Exit(exit_code_for(graded.verdict))

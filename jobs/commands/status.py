@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from jobs.run_state import RunState
 
 _NAMES_WIDTH = 15
+_TIED = "\N{NO-BREAK SPACE}"
+"""Between a count and what it counts, where a line must not end."""
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +55,8 @@ def _print_text(store: str, state: RunState) -> None:
             break_on_hyphens=False,
         )
         for number, line in enumerate(lines):
-            typer.echo(f"{name if number == 0 else '':<{_NAMES_WIDTH}}{line}")
+            shown = line.replace(_TIED, " ")
+            typer.echo(f"{name if number == 0 else '':<{_NAMES_WIDTH}}{shown}")
 
 
 def _lines(store: str, state: RunState) -> Iterator[tuple[str, str]]:
@@ -65,7 +68,9 @@ def _lines(store: str, state: RunState) -> Iterator[tuple[str, str]]:
     driver = f", by process {state.driver.pid} on {state.driver.host}" if state.driver else ""
     yield "state", f"{state.state}{driver if state.state is State.RUNNING else ''}"
     yield "graded", f"{state.graded} of {state.attempts}"
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(state.reasons.items()))
+    reasons = ", ".join(
+        f"{count}{_TIED}{reason}" for reason, count in sorted(state.reasons.items())
+    )
     yield "ungraded", f"{state.ungraded}: {reasons}" if reasons else "0"
     yield "outcomes", _outcomes(state) or "none yet"
     yield "rate", "unknown" if state.rate is None else f"{state.rate:.2f} attempts per second"
@@ -83,4 +88,4 @@ def _outcomes(state: RunState) -> str:
         for outcome, count in state.outcomes.most_common()
         if outcome.family is not Family.INFRASTRUCTURE
     )
-    return ", ".join(f"{count} {outcome}" for outcome, count in counts)
+    return ", ".join(f"{count}{_TIED}{outcome}" for outcome, count in counts)

@@ -108,8 +108,8 @@ def test_a_known_difference_is_accepted_for_its_version_only_and_must_still_occu
 
 
 def test_the_version_in_use_comes_from_the_build_date() -> None:
-    assert version_in_use(toolchain("2.0 2020-01-30 (d5b5a7f)")) == "2.15"
-    assert version_in_use(toolchain("2.0 2026-04-29 (cc6b616)")) == "current"
+    assert version_in_use(toolchain("2.15, 2020-01-30, d5b5a7f")) == "2.15"
+    assert version_in_use(toolchain("2026-04-29, cc6b616")) == "current"
     assert version_in_use(toolchain("unknown")) == "current"
 
 

@@ -41,4 +41,6 @@ def test_an_attempt_without_evidence_says_so() -> None:
 
 def test_the_circumstances_of_the_grading_are_told() -> None:
     text = shown(node="n1", queue_seconds=2.0, cached=True)
-    assert "by tlagrid 0.1, on node n1, after 2.0 s in the queue, taken from the cache" in text
+    assert "by tlagrid 0.1, on node n1, after 2.0 s in the queue, taken from the cache" in " ".join(
+        text.split()
+    )

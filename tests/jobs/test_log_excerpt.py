@@ -80,6 +80,19 @@ def test_an_evaluation_error_is_located_at_the_innermost_expression() -> None:
     assert not any("Finished" in text for _, text in excerpt.lines)
 
 
+def test_the_stack_is_found_behind_the_behaviour_where_current_tlc_prints_it() -> None:
+    behaviour = (
+        b"@!@!@STARTMSG 2217:4 @!@!@\n1: <Initial predicate>\nx = 0\n@!@!@ENDMSG 2217 @!@!@\n"
+    )
+    stack = TLC_EVALUATION.index(b"@!@!@STARTMSG 2103")
+    log = TLC_EVALUATION[:stack] + behaviour + TLC_EVALUATION[stack:]
+    line = DecidingLine(log="tlc.stdout", line=4, text="Attempted to apply Head")
+    excerpt = excerpt_log(line, {"tlc.stdout": log})
+    assert excerpt is not None
+    assert excerpt.locations[0] == Location("Shelf", 20, 22, 20, 32)
+    assert not any("Initial predicate" in text for _, text in excerpt.lines)
+
+
 def test_the_end_of_a_cut_log_is_found_by_its_text() -> None:
     log = b"head\n[tlagrid: 999 bytes cut here]\nnoise\nDeadlock reached.\n@!@!@ENDMSG 2114 @!@!@\n"
     line = DecidingLine(log="tlc.stdout", line=70_000, text="Deadlock reached.")

@@ -98,9 +98,10 @@ def test_standard_input_brings_no_folder(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_is_not_there_is_named(clock: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    for given in ({"config": missing}, {"context": missing}):
-        with pytest.raises(BadUsageError, match="missing: no such"):
-            read(clock, **given)
+    with pytest.raises(BadUsageError, match=r"--config \S+missing: no such file"):
+        read(clock, config=missing)
+    with pytest.raises(BadUsageError, match=r"--context \S+missing: no such folder"):
+        read(clock, context=missing)
     with pytest.raises(BadUsageError, match=r"missing: cannot be read"):
         read(missing)
 

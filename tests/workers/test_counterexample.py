@@ -2,7 +2,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workers.counterexample import Counterexample, read_counterexample
@@ -34,12 +34,12 @@ def test_a_run_without_a_behaviour_has_no_counterexample() -> None:
 def test_states_are_read_with_their_actions_and_what_changed() -> None:
     found = read(
         message(2217, "1: <Initial predicate>\n/\\ x = 0\n/\\ y = {1,\n  2}\n")
-        + message(2217, "2: <Next line 4, col 9 to line 5, col 20 of module M>\n/\\ x = 1\n/\\ y = {1,\n  2}\n")
-    )  # fmt: skip
+        + message(2217, "2: <Next line 4 of module M>\n/\\ x = 1\n/\\ y = {1,\n  2}\n")
+    )
     assert found is not None
     first, second = found.states
     assert (first.index, first.action, first.changed) == (1, None, ())
-    assert second.action == "Next line 4, col 9 to line 5, col 20 of module M"
+    assert second.action == "Next line 4 of module M"
     assert second.variables == {"x": "1", "y": "{1,\n  2}"}
     assert second.changed == ("x",)
     assert (found.loop_to, found.stuttering, found.complete) == (None, False, True)
@@ -104,26 +104,19 @@ def test_a_counterexample_survives_being_written_and_read() -> None:
     assert Counterexample.model_validate_json(found.model_dump_json()) == found
 
 
-values = st.sampled_from(["{", "(", "<<", "[a |-> "]).flatmap(
-    lambda opening: st.integers(1, 400).map(
-        lambda depth: opening * depth + "1" + {"{": "}", "(": ")", "<<": ">>"}.get(opening, "]") * depth
-    )
-)  # fmt: skip
-
-
-@given(values)
-def test_however_deep_a_value_nests_it_can_be_written(value: str) -> None:
+@given(
+    st.sampled_from([("{", "}"), ("<<", ">>"), ("[a |-> ", "]"), ("(1 :> ", ")")]),
+    st.integers(1, 400),
+)
+@example(("(1 :> ", ")"), 75)
+@example(("(1 :> ", ")"), 76)
+def test_however_deep_a_value_nests_it_can_be_written(
+    brackets: tuple[str, str], depth: int
+) -> None:
+    value = brackets[0] * depth + "1" + brackets[1] * depth
     found = read(message(2217, f"1: <Initial predicate>\nx = {value}"))
     assert found is not None
     assert json.loads(found.as_itf("-"))["vars"] == ["x"]
-
-
-def test_functions_of_functions_can_be_written_as_deep_as_they_are_read() -> None:
-    for depth in (10, 50, 75, 76, 80, 100):
-        value = "(1 :> " * depth + "1" + ")" * depth
-        found = read(message(2217, f"1: <Initial predicate>\nx = {value}"))
-        assert found is not None
-        assert found.as_itf("-")
 
 
 @given(st.lists(st.tuples(st.sampled_from([2217, 2218, 2122, 2107, 2108, 2102]), st.text())))
@@ -142,7 +135,7 @@ def test_values_of_every_kind_are_read_from_a_recorded_run(
     assert found is not None
     assert [state.index for state in found.states] == [1, 2, 3]
     assert found.states[0].changed == ()
-    assert found.states[1].changed == ("number", "set", "sequence", "function")
+    assert set(found.states[1].changed) == {"number", "set", "sequence", "function"}
     states = json.loads(found.as_itf("-"))["states"]
     record = {"a": 1, "b": {"#set": [2]}}
     assert states[0] == {
@@ -159,11 +152,8 @@ def test_values_of_every_kind_are_read_from_a_recorded_run(
     }
     assert states[2]["sequence"] == [record, record]
     assert states[2]["function"] == {"#map": [[3, [3]], [5, [5]]]}
-    assert sorted(states[2]["set"]["#set"], key=str) == [
-        {"#set": []},
-        {"#set": [[1, "x"]]},
-        {"#set": [[1]]},
-    ]
+    members = [{"#set": []}, {"#set": [[1, "x"]]}, {"#set": [[1]]}]
+    assert sorted(states[2]["set"]["#set"], key=str) == sorted(members, key=str)
 
 
 @pytest.mark.parametrize("version", ["2.15", "current"])

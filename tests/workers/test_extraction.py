@@ -33,8 +33,8 @@ lines = prose.map(lambda text: text + "\n")
     fence=st.sampled_from(["", "```", "```tla", "```tlaplus", "  ```tla+", "````"]),
     reasoning=st.sampled_from(
         ["", "<think>short</think>", f"<think>\nA draft:\n```\n{OTHER}```\n</think>\n",
-         f"<thinking>{OTHER}</thinking>", f"the prompt opened it {OTHER}</think>", "<THINK>x</Think>",
-         f"<think>one</think><think>{OTHER}</think>"]
+         f"<thinking>{OTHER}</thinking>", f"the prompt opened it {OTHER}</think>",
+         "<THINK>x</Think>", f"<think>one</think><think>{OTHER}</think>"]
     ),
     bom=st.booleans(),
     crlf=st.booleans(),
@@ -142,13 +142,14 @@ def test_no_mixture_of_delimiters_makes_extraction_fail(raw: str, rule: ExtractR
 @pytest.mark.parametrize(
     "piece",
     ["<think>", "<think></think>", "</think>", "```\n", "---- MODULE M ----\n```\n", "----", "a",
-     "---- MODULE M ----\n====\n", "====\n", "<think>---- MODULE M ----</think>", "----\n", " ", "<"],
+     "---- MODULE M ----\n====\n", "====\n", "<think>---- MODULE M ----</think>", "----\n",
+     " ", "<"],
 )  # fmt: skip
 @pytest.mark.parametrize("rule", ExtractRule)
 def test_hostile_answers_are_read_in_about_linear_time(piece: str, rule: ExtractRule) -> None:
-    filler = piece * (300_000 // len(piece))
+    filler = piece * (100_000 // len(piece))
     started = time.process_time()
     for raw in (filler, filler + MODULE, MODULE + filler):
         extract_module(raw, rule)
-    # About a second; a quadratic reading would take minutes.
-    assert time.process_time() - started < 10
+    # A fraction of a second; a quadratic reading would take a minute.
+    assert time.process_time() - started < 5

@@ -83,4 +83,4 @@ def test_the_recorded_flags_are_those_on_the_command_line() -> None:
     command = tlc_command(TOOLS, SETTINGS, "Clock", TEMPORARY, deadlock_off=False)
     assert set(pinned_flags(SETTINGS)) <= set(command)
     assert f"-Xmx{123 * 1024**2}" in pinned_flags(SETTINGS)
-    assert ("-seed", "7") == pinned_flags(SETTINGS)[4:6]
+    assert pinned_flags(SETTINGS)[4:6] == ("-seed", "7")

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.module_text import (
@@ -39,7 +39,8 @@ def modules(draw: st.DrawFn, depth: int = 2) -> tuple[str, ModuleSpan]:
     text = f"{'-' * draw(st.integers(4, 9))} MODULE {span.name} {'-' * draw(st.integers(4, 9))}\n"
     extended = draw(st.lists(names, max_size=3, unique=True))
     if extended:
-        text += f"EXTENDS {draw(st.sampled_from([', ', ',', ' (* , *) , ', chr(10) + ', '])).join(extended)}\n"
+        comma = draw(st.sampled_from([", ", ",", " (* , *) , ", "\n, "]))
+        text += f"EXTENDS {comma.join(extended)}\n"
         span.imports.extend(extended)
     for _ in range(draw(st.integers(0, 4))):
         kind = draw(st.sampled_from(["line", "instance", "nested"]))
@@ -67,6 +68,7 @@ def same(found: ModuleSpan, expected: ModuleSpan) -> bool:
     )
 
 
+@settings(max_examples=60)
 @given(modules(), st.text(alphabet="prose -=(*\n\"'`", max_size=40))
 def test_a_module_is_found_whole_with_what_it_imports_and_nests(
     module: tuple[str, ModuleSpan], after: str
@@ -74,15 +76,15 @@ def test_a_module_is_found_whole_with_what_it_imports_and_nests(
     text, expected = module
     found = scan_module(text + after, 0)
     assert same(found, expected)
-    assert found.end is not None
-    assert text[found.start : found.end].rstrip("\n") + "\n" == text or after.startswith("=")
+    assert text[found.start : found.end] + "\n" == text
 
 
+@settings(max_examples=40)
 @given(st.lists(modules(depth=1), max_size=3))
 def test_modules_that_follow_each_other_are_all_found(
     parts: list[tuple[str, ModuleSpan]],
 ) -> None:
-    text = "Some (* prose \" here.\n".join(["", *(text for text, _ in parts)])
+    text = 'Some (* prose " here.\n'.join(["", *(text for text, _ in parts)])
     found = find_modules(text)
     assert [span.name for span in found] == [span.name for _, span in parts]
 
@@ -116,14 +118,14 @@ def test_no_mixture_of_delimiters_makes_the_scanner_fail(text: str) -> None:
      "---- MODULE M ----\n", "---- MODULE M ----\n====\n", "\\* BEGIN TRANSLATIO", " ", "\n"],
 )  # fmt: skip
 def test_hostile_texts_are_scanned_in_about_linear_time(piece: str) -> None:
-    filler = piece * (300_000 // len(piece))
+    filler = piece * (100_000 // len(piece))
     started = time.process_time()
     for text in (filler, "---- MODULE M ----\n" + filler, "---- MODULE " + filler):
         find_modules(text)
         imports_of(text)
         has_untranslated_pluscal(text)
-    # About a second; a quadratic scan would take minutes.
-    assert time.process_time() - started < 10
+    # A fraction of a second; a quadratic scan would take a minute.
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_hostile_texts_are_scanned_in_about_linear_time(piece: str) -> None:
         ("----MODULE Clock----", "Clock"),
         ("---- MODULE 2PC ----", "2PC"),
         ("---- MODULE _under_1 ----", "_under_1"),
-        ("text (* before \" it ---- MODULE Clock ----", "Clock"),
+        ('text (* before " it ---- MODULE Clock ----', "Clock"),
         ("--- MODULE Clock ----", None),
         ("---- MODULE Clock ---", None),
         ("---- MODULE 123 ----", None),

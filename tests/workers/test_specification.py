@@ -114,10 +114,12 @@ def test_sany_2_15_deletes_standard_modules_from_its_temporary_folder(
     if tools.knows_generate_spec_te:
         pytest.skip("current SANY unpacks into a folder of its own")
     (tmp_path / "Clock.tla").write_text(CLOCK)
-    of_another_run = tmp_path / "Naturals.tla"
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    of_another_run = shared / "Naturals.tla"
     of_another_run.write_text("being read by another SANY")
     jar = str(tools.tla2tools)
-    command = [str(tools.java), f"-Djava.io.tmpdir={tmp_path}", "-cp", jar, "tla2sany.SANY"]
+    command = [str(tools.java), f"-Djava.io.tmpdir={shared}", "-cp", jar, "tla2sany.SANY"]
     subprocess.run([*command, "Clock.tla"], cwd=tmp_path, capture_output=True, check=True)
     assert not of_another_run.exists()
 
@@ -190,7 +192,9 @@ def test_a_name_that_clashes_is_a_parse_failure_without_a_run(
     reference: str | None,
 ) -> None:
     problem = make_problem(config=CONFIG, context=context, reference=reference)
-    graded = grade_specification(problem, make_attempt(CLOCK.replace("MODULE Clock", f"MODULE {name}")))
+    graded = grade_specification(
+        problem, make_attempt(CLOCK.replace("MODULE Clock", f"MODULE {name}"))
+    )
     verdict = graded.verdict
     assert (verdict.outcome, verdict.sub) == (Outcome.PARSE_FAILURE, "module_name")
     assert verdict.paper_class is PaperClass.PARSE
@@ -212,13 +216,13 @@ def test_an_answer_without_a_module_is_a_parse_failure_without_a_run(
 def test_the_extraction_rule_is_that_of_the_settings(
     make_problem: MakeProblem, make_attempt: MakeAttempt
 ) -> None:
-    attempt = make_attempt(CLOCK.replace("hour = 0", "hour = 0 \\* ===="))
+    attempt = make_attempt(f"<think>---- MODULE Draft ----\n====\n</think>\n{CLOCK}")
     settings = GradingSettings(extract=ExtractRule.PUBLISHED)
     verdict = grade_specification(make_problem(), attempt, settings).verdict
     assert verdict.extraction is not None
     assert verdict.extraction.rule is ExtractRule.PUBLISHED
-    assert verdict.outcome is Outcome.PARSED
-    assert verdict.extraction.end < verdict.extraction.length - 50
+    assert verdict.extraction.module == "Draft"
+    assert (verdict.outcome, verdict.flags) == (Outcome.PARSED, ("renamed",))
 
 
 def test_a_bad_configuration_is_the_problems_fault_and_hides_no_parse_failure(
@@ -264,10 +268,8 @@ def test_output_without_end_is_stopped_and_what_is_kept_of_it_is_bounded(
     problem = make_problem(
         config="SPECIFICATION Spec\n", quota=QuotaChange(output_bytes=2_000_000).model_dump()
     )
-    answer = CLOCK.replace("Naturals", "Naturals, TLC").replace("% 24", '+ 0 * Len("") ')
-    answer = answer.replace("hour' =", 'PrintT([n \\in 1..500 |-> n]) /\\ hour\' =').replace(
-        '+ 0 * Len("") ', ""
-    )
+    answer = CLOCK.replace("Naturals", "Naturals, TLC").replace("% 24", "")
+    answer = answer.replace("hour' =", "PrintT([n \\in 1..5000 |-> n]) /\\ hour' =")
     graded = grade_specification(problem, make_attempt(answer))
     assert (graded.verdict.outcome, graded.verdict.sub) == (Outcome.RESOURCE_LIMIT, "output")
     log = evidence(graded)["tlc.stdout"]
@@ -285,4 +287,4 @@ def test_a_control_character_beside_a_library_with_io_operators_is_no_fault_of_o
         "====", 'Odd == "\x01\ufffe" (* \x02 ]]> & *)\n===='
     )
     verdict = grade_specification(make_problem(config=CONFIG), make_attempt(answer)).verdict
-    assert verdict.outcome in {Outcome.CORRECT, Outcome.FORBIDDEN_OPERATOR, Outcome.PARSE_FAILURE}
+    assert verdict.outcome is Outcome.CORRECT

@@ -147,6 +147,14 @@ def test_missing_imports_of_a_problem_are_listed() -> None:
     assert unresolved_imports(of, STANDARD) == ["Elsewhere", "Nowhere"]
 
 
+def test_modules_for_xml_keep_the_place_of_every_character(tmp_path: Path) -> None:
+    text = 'x == "\x00\ufffe\ud800" \\* \x1b\t\u2028é\U0001f600\r\n'
+    staged = StagedModules("Clock", {"Clock": text}, {"Base": "\x01"}, renamed=True).for_xml()
+    assert staged.candidate == {"Clock": 'x == "???" \\* ?\t\u2028é\U0001f600\r\n'}
+    assert staged.context == {"Base": "?"}
+    assert (staged.root, staged.renamed) == ("Clock", True)
+
+
 def test_files_hold_the_modules_as_they_were_given(tmp_path: Path) -> None:
     text = '---- MODULE Clock ----\r\nx == "\u2028\x00é"\r====\n'
     StagedModules("Clock", {"Clock": text}, {"Base": "b"}, renamed=False).write(tmp_path)

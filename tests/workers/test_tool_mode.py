@@ -1,6 +1,4 @@
-import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,7 +18,7 @@ harmless = st.one_of(
     st.just(f" {FRAME}STARTMSG 2193:0 {FRAME}"),
     st.just(f"{FRAME}STARTMSG 2193 {FRAME}"),
     st.just(f"{FRAME}STARTMSG 2193:0 {FRAME} \u2028 more"),
-    st.just(f"more: {FRAME}STARTMSG 2193:0 {FRAME}"),
+    st.just(f'"more": {FRAME}STARTMSG 2193:0 {FRAME}'),
 )
 
 
@@ -150,3 +148,37 @@ def test_the_first_top_level_message_is_found() -> None:
     assert found is not None
     assert found.text == "first"
     assert transcript.find(7) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "case", "codes"),
+    [
+        *((v, "SpoofPrint", {2114, 2121}) for v in ("2.15", "current")),
+        *((v, "SpoofControlCharacters", {2114, 2121}) for v in ("2.15", "current")),
+        *((v, "SpoofState", {2110, 2121}) for v in ("2.15", "current")),
+        ("2.15", "SpoofAssert", {1000, 2103}),
+        ("current", "SpoofAssert", {2132, 2121, 2103}),
+        ("current", "SpoofUnicode", {2114, 2121}),
+    ],
+)
+def test_frames_in_what_a_candidate_prints_are_no_messages(
+    recorded: Recorded, version: str, case: str, codes: set[int]
+) -> None:
+    result = recorded(version, case)
+    assert result.stdout.read_bytes().count(b"STARTMSG 2193:0 @!@!@") >= 1
+    transcript = read_transcript(result.stdout)
+    assert transcript.find(2193) is None
+    assert {message.code for message in transcript.errors()} == codes
+
+
+@pytest.mark.parametrize("version", ["2.15", "current"])
+def test_recorded_runs_have_no_message_left_open(recorded: Recorded, version: str) -> None:
+    for case in ("Correct", "AssertInConstraint", "LivenessLasso", "FingerprintInInit"):
+        for message in read_transcript(recorded(version, case).stdout).messages:
+            assert all(part.complete for part in message.all())
+
+
+def test_a_message_nested_behind_the_class_of_an_exception_is_seen(recorded: Recorded) -> None:
+    wrapped = read_transcript(recorded("2.15", "AssertInConstraint").stdout).find(1000)
+    assert wrapped is not None
+    assert [message.code for message in wrapped.nested] == [2132]

@@ -22,7 +22,7 @@ def test_import_folder_makes_a_sweep_and_says_what_to_do_next(
     result = tlagrid("import", "folder", tmp_path / "src", out)
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == f"{out}: 1 problem, 2 attempts"
-    assert f"tlagrid sweep {out}" in result.stdout
+    assert f"sweep {out}" in result.stdout
     assert len(load_sweep(out).attempts) == 2
 
     again = tlagrid("import", "folder", tmp_path / "src", out)
