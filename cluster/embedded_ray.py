@@ -4,7 +4,9 @@
 prints, and leaves processes behind when its driver is killed. Here a session has a private
 folder and token, free ports, the loopback address where the system has enough of it, and a
 keeper (`cluster.session_keeper`) that tidies up after a SIGKILL. Settings of other Ray clusters
-in the environment (`RAY_ADDRESS` and all its kin) do not apply to it and are put aside.
+in the environment (`RAY_ADDRESS` and all its kin) do not apply to it and are put aside. Its
+workers have a folder for temporary files of their own, where the user's would be, which goes with
+the session: a worker that is killed leaves its scratch folders behind.
 
 Ray puts the driver's current folder first on its workers' module path, where a stranger's
 `workers/` would shadow ours. So Ray is started from inside the session's folder, which is then
@@ -30,9 +32,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from cluster import session_keeper
-from cluster.session_keeper import PREFIX, SESSION_VARIABLE
+from cluster.session_keeper import PREFIX, SCRATCH_PREFIX, SESSION_VARIABLE
 
 _TOKEN = secrets.token_hex(32)
 """One per process, not per session: Ray keeps the first token that it reads."""
@@ -64,6 +67,7 @@ def embedded_ray(slots: int) -> Iterator[EmbeddedRay]:
 
     Raises:
         RayStartError: it did not start, or this process is connected to a Ray already.
+        KeyboardInterrupt: SIGINT or SIGTERM came while it started.
     """
     if slots < 1:
         raise RayStartError(f"cannot start Ray with {slots} slots; at least 1 is needed")
@@ -72,8 +76,9 @@ def embedded_ray(slots: int) -> Iterator[EmbeddedRay]:
     root = _session_root()
     session_keeper.sweep_abandoned(root)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
-    session_keeper.write_owner(folder)
-    with _keeper(folder), _environment(folder), _quiet_ray():
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX)).resolve()
+    session_keeper.write_owner(folder, scratch)
+    with _keeper(folder, scratch), _environment(folder, scratch), _quiet_ray():
         _start(folder, slots)
         import ray  # noqa: PLC0415 - slow, and only sweeps need it
 
@@ -97,30 +102,62 @@ def _start(folder: Path, slots: int) -> None:
     inside = folder / "r"
     inside.mkdir()
     outside = Path.cwd()
-    on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         os.chdir(inside)
-        ray.init(
-            address="local",
-            num_cpus=slots,
-            num_gpus=0,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            object_store_memory=_OBJECT_STORE_BYTES,
-            _temp_dir=str(inside),
-            # 127.0.0.1 is rewritten to the host's address, the rest of 127/8 is not (Linux only).
-            _node_ip_address="127.0.0.2" if sys.platform == "linux" else None,
-            # A worker that was killed for want of memory is an infrastructure failure like
-            # others; Ray would run its task again without end.
-            _system_config={"task_oom_retries": 0},
-        )
+        with _signals_wait():
+            ray.init(
+                address="local",
+                num_cpus=slots,
+                num_gpus=0,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                object_store_memory=_OBJECT_STORE_BYTES,
+                _temp_dir=str(inside),
+                # 127.0.0.1 is rewritten to the host's address, the rest of 127/8 is not (Linux
+                # only).
+                _node_ip_address="127.0.0.2" if sys.platform == "linux" else None,
+                # A worker that was killed for want of memory is an infrastructure failure like
+                # others; Ray would run its task again without end.
+                _system_config={"task_oom_retries": 0},
+            )
+    except KeyboardInterrupt:
+        ray.shutdown()
+        raise
     except Exception as error:
         ray.shutdown()
         raise RayStartError(f"Ray did not start in {folder}: {error}") from error
     finally:
         os.chdir(outside)
-        signal.signal(signal.SIGTERM, on_sigterm)
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Put an interrupt off until Ray is there; a second one does not wait.
+
+    An exception that is raised while Ray forks is lost (`os.register_at_fork`), and so is a
+    SIGTERM: Ray handles it by an exception, with a handler that stays in place after the start.
+    """
+    from ray._private import utils  # noqa: PLC0415
+
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    rays_own = utils.set_sigterm_handler
+    utils.set_sigterm_handler = lambda _: None
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        utils.set_sigterm_handler = rays_own
+    if came:
+        raise KeyboardInterrupt
 
 
 def _session_root() -> Path:
@@ -130,7 +167,7 @@ def _session_root() -> Path:
 
 
 @contextlib.contextmanager
-def _keeper(folder: Path) -> Iterator[None]:
+def _keeper(folder: Path, scratch: Path) -> Iterator[None]:
     command = [sys.executable, "-P", session_keeper.__file__, str(folder)]
     with subprocess.Popen(
         command,
@@ -145,11 +182,12 @@ def _keeper(folder: Path) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 process.communicate(session_keeper.STOPPED, timeout=_KEEPER_SECONDS)
-            shutil.rmtree(folder, ignore_errors=True)
+            for each in (scratch, folder):
+                shutil.rmtree(each, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _environment(folder: Path) -> Iterator[None]:
+def _environment(folder: Path, scratch: Path) -> Iterator[None]:
     """Put the environment right for Ray and what it starts, and put it back afterwards."""
     before = dict(os.environ)
     for name in before:
@@ -157,6 +195,7 @@ def _environment(folder: Path) -> Iterator[None]:
             del os.environ[name]
     os.environ |= {
         SESSION_VARIABLE: str(folder),
+        "TMPDIR": str(scratch),
         # Ray listens on all interfaces, and who may connect may run programs: so ask for a token.
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),

@@ -4,8 +4,9 @@ When a driver is killed with SIGKILL, Ray's own daemons die with it and the work
 within seconds, but the two agents that Ray 2.60 starts beside its raylet stay for good, and so
 does the session's folder. The keeper is a small process in a session of its own that holds one
 end of a pipe: end of file means that the driver is gone, by whichever way. It then ends what
-is left of *its* session and removes the folder. A driver that ends in order writes a word first,
-and the keeper need not wait for anything to die by itself.
+is left of *its* session and removes the folder, and with it the folder in which the workers kept
+their temporary files, which a worker that is killed cannot tidy up itself. A driver that ends in
+order writes a word first, and the keeper need not wait for anything to die by itself.
 
 A process belongs to the session when it looks like one of Ray's *and* points to this session's
 folder. Some set their title, `ray::...`, and with that their environment is overwritten: these
@@ -32,6 +33,7 @@ import orjson
 import psutil
 
 PREFIX = "tlagrid-ray-"
+SCRATCH_PREFIX = "tlagrid-work-"
 SESSION_VARIABLE = "TLAGRID_RAY_SESSION"
 STOPPED = b"stopped"
 
@@ -50,21 +52,32 @@ def main() -> None:
     end_session(folder)
 
 
-def write_owner(folder: Path) -> None:
-    """Note in the session's folder which process it belongs to: this one."""
-    owner = {"pid": os.getpid(), "started": _started(os.getpid()), "where": _here()}
+def write_owner(folder: Path, scratch: Path | None = None) -> None:
+    """Note in the session's folder which process it belongs to, this one, and what goes with it.
+
+    `scratch` is the folder for the temporary files of the session's workers.
+    """
+    owner = {
+        "pid": os.getpid(),
+        "started": _started(os.getpid()),
+        "where": _here(),
+        "scratch": None if scratch is None else str(scratch),
+    }
     (folder / _OWNER).write_bytes(orjson.dumps(owner))
 
 
 def end_session(folder: Path) -> None:
-    """Kill the processes of the session and remove its folder."""
+    """Kill the processes of the session and remove its folders."""
+    scratch = _scratch(folder)
     deadline = time.monotonic() + _END_SECONDS
     while (members := _members(folder)) and time.monotonic() < deadline:
         for process in members:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         psutil.wait_procs(members, timeout=1)
-    shutil.rmtree(folder, ignore_errors=True)
+    for each in (scratch, folder):
+        if each is not None:
+            _remove(each, deadline)
 
 
 def sweep_abandoned(root: Path) -> None:
@@ -72,6 +85,24 @@ def sweep_abandoned(root: Path) -> None:
     for folder in root.glob(f"{PREFIX}*"):
         if _is_abandoned(folder):
             end_session(folder)
+
+
+def _scratch(folder: Path) -> Path | None:
+    try:
+        noted = orjson.loads((folder / _OWNER).read_bytes())["scratch"]
+        scratch = None if noted is None else Path(noted)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    # Nothing but what a session made is ever removed.
+    return scratch if scratch and scratch.name.startswith(SCRATCH_PREFIX) else None
+
+
+def _remove(folder: Path, deadline: float) -> None:
+    """Remove a folder in which something that is being killed may still write for a moment."""
+    shutil.rmtree(folder, ignore_errors=True)
+    while folder.is_dir() and time.monotonic() < deadline:
+        time.sleep(0.1)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _members(folder: Path) -> list[psutil.Process]:

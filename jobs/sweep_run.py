@@ -103,7 +103,7 @@ def grade_rest(
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end Ray in order also while it starts and stops, when no driver is at work."""
+    """Let SIGTERM do what Ctrl-C does, also before and after the driver is at work."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python delivers signals to the main thread, whose business it is then
         return

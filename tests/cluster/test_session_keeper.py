@@ -13,7 +13,13 @@ import psutil
 import pytest
 
 from cluster import session_keeper
-from cluster.session_keeper import PREFIX, SESSION_VARIABLE, end_session, sweep_abandoned
+from cluster.session_keeper import (
+    PREFIX,
+    SCRATCH_PREFIX,
+    SESSION_VARIABLE,
+    end_session,
+    sweep_abandoned,
+)
 
 
 class Processes:
@@ -92,6 +98,26 @@ def test_the_session_of_a_dead_driver_is_swept(folder: Path, processes: Processe
     sweep_abandoned(folder.parent)
     assert not folder.exists()
     assert not is_running(agent)
+
+
+def test_the_temporary_files_of_the_workers_go_with_their_session(
+    folder: Path, tmp_path: Path
+) -> None:
+    scratch = tmp_path / f"{SCRATCH_PREFIX}x"
+    (scratch / "tlagrid-run-y").mkdir(parents=True)
+    session_keeper.write_owner(folder, scratch)
+    end_session(folder)
+    assert not scratch.exists()
+    assert not folder.exists()
+
+
+def test_no_other_folder_is_ever_removed_with_a_session(folder: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    own(folder, scratch=str(precious))
+    end_session(folder)
+    assert precious.exists()
+    assert not folder.exists()
 
 
 def test_a_session_of_another_host_or_container_is_left_alone(folder: Path) -> None:

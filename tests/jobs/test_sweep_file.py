@@ -151,8 +151,8 @@ def test_a_file_whose_name_looks_like_a_pattern_is_found(folder: Path) -> None:
         (FILES + "io_operators = true\n", "sweep.toml:3: io_operators: should be 'refuse' or 'allow', not True"),
         (
             FILES + 'io_operators = "allow"\n',
-            "sweep.toml:3: io_operators: only nodes that isolate candidates may allow IO operators, "
-            'and this version isolates none; use "refuse"',
+            ("sweep.toml:3: io_operators: only nodes that isolate candidates may allow IO operators, "
+            'and this version isolates none; use "refuse"'),
         ),
         (FILES + 'probes = ["mutation"]\n', "sweep.toml:3: probes: this version has no probes; take the key out or leave the list empty"),
         (FILES + 'probes = "mutation"\n', "sweep.toml:3: probes: must be a list"),
