@@ -120,8 +120,6 @@ def _decision(
         message=prefix + message,
         sub=sub,
         flags=flags,
-        decided_by=DecidingLine(
-            log=f"sany.{error.log}", line=error.line, text=error.message.split("\n", 1)[0]
-        ),
+        decided_by=DecidingLine(log=f"sany.{error.log}", line=error.line, text=error.text[:1000]),
         paper_class=paper_class_of(outcome, saw_unknown_operator=saw_unknown_operator, sub=sub),
     )

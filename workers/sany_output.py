@@ -42,6 +42,8 @@ class SanyError:
     """Stream that printed it: `stdout` or `stderr`."""
     line: int
     """Line in that stream, from 1."""
+    text: str
+    """That line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,30 @@ def _parse_errors(log: str, lines: list[str]) -> Iterator[SanyError]:
         if parsing := _PARSING.match(line):
             module = Path(parsing[1]).stem
         kind, message = _parse_error(line, lines, number)
-        if kind is not None:
-            yield SanyError(kind, message, module, log, number)
+        if kind is None:
+            continue
+        at = number
+        if kind is SanyErrorKind.GRAMMAR:
+            at, _ = _message_after(lines, number)
+        yield SanyError(
+            kind, message, _module_at_fault(kind, line, module), log, at, _at(lines, at)
+        )
+
+
+def _module_at_fault(kind: SanyErrorKind, line: str, parsing: str | None) -> str | None:
+    """The module that a parse error lies in, as far as SANY says so.
+
+    SANY resolves imports after it has parsed further files: then the file that it parsed last
+    is not the one at fault.
+    """
+    if kind in {SanyErrorKind.GRAMMAR, SanyErrorKind.LEXICAL}:
+        return parsing
+    missing = _MISSING.match(line)
+    return missing[2] if missing else None
+
+
+def _at(lines: list[str], number: int) -> str:
+    return lines[number - 1].strip() if number <= len(lines) else ""
 
 
 def _parse_error(line: str, lines: list[str], number: int) -> tuple[SanyErrorKind | None, str]:
@@ -181,7 +205,7 @@ def _semantic_errors(log: str, lines: list[str]) -> Iterator[SanyError]:
         if _WRONG_NAME.match(message) or message.startswith(_CIRCULAR):
             continue
         module = location[1] if location else None
-        yield SanyError(_semantic_kind(message), message, module, log, first)
+        yield SanyError(_semantic_kind(message), message, module, log, first, _at(lines, first))
 
 
 def _message_after(lines: list[str], number: int) -> tuple[int, str]:

@@ -56,11 +56,14 @@ def test_a_tree_that_lacks_a_package_is_named(tmp_path: Path) -> None:
     (copy / "jobs").mkdir(parents=True)
     for source in ("__init__.py", "origin.py"):
         (copy / "jobs" / source).write_bytes((REPOSITORY / "jobs" / source).read_bytes())
-    code = "from jobs.origin import check_origin; check_origin()"
+    # Without site-packages, where an installed tlagrid would provide the missing package.
+    code = (
+        f"import sys; sys.path.insert(0, {str(copy)!r}); "
+        "from jobs.origin import check_origin; check_origin()"
+    )
     result = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [sys.executable, "-I", "-S", "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(copy)},
         capture_output=True,
         text=True,
         check=False,

@@ -288,3 +288,15 @@ def test_a_control_character_beside_a_library_with_io_operators_is_no_fault_of_o
     )
     verdict = grade_specification(make_problem(config=CONFIG), make_attempt(answer)).verdict
     assert verdict.outcome is Outcome.CORRECT
+
+
+def test_a_missing_import_is_the_candidates_even_when_sany_parsed_a_context_module_last(
+    make_problem: MakeProblem, make_attempt: MakeAttempt
+) -> None:
+    problem = make_problem(context={"Ticks": "---- MODULE Ticks ----\nStep == 1\n====\n"})
+    attempt = make_attempt(CLOCK.replace("EXTENDS Naturals", "EXTENDS Naturals, Ticks, Nowhere"))
+    verdict = grade_specification(problem, attempt).verdict
+    assert (verdict.outcome, verdict.sub) == (Outcome.PARSE_FAILURE, "missing_module")
+    assert "Nowhere" in verdict.message
+    assert verdict.decided_by is not None
+    assert "Nowhere" in verdict.decided_by.text
