@@ -60,6 +60,23 @@ _UNNAMED_CODE = -1
 
 _ASSUMPTION_EXITS = frozenset({10})
 _EVALUATION_EXITS = frozenset({75, 76, 77, 255})
+_OUTCOME_OF_EXIT = {
+    10: Outcome.ASSUMPTION_FAILURE,
+    11: Outcome.DEADLOCK,
+    12: Outcome.SAFETY_VIOLATION,
+    13: Outcome.LIVENESS_VIOLATION,
+    14: Outcome.SAFETY_VIOLATION,
+    75: Outcome.RUNTIME_ERROR,
+    76: Outcome.RUNTIME_ERROR,
+    77: Outcome.RUNTIME_ERROR,
+}
+"""Exit codes that TLC gives only for what the candidate did.
+
+They alone cannot be forged: error messages quote the candidate's strings with their newlines, and
+`TLCModelValue` of TLCExt prints any text, so that frames can be imitated. With such an exit code no
+message makes the attempt anybody else's failure.
+"""
+
 _ASSERTION_EXITS = _EVALUATION_EXITS | {14}
 _BINDING_EXITS = frozenset({151, 255})
 _TEMPORAL_EXITS = frozenset({75, 76, 151, 255})
@@ -140,11 +157,12 @@ def _rules() -> dict[int, _Rule]:
     add(
         Outcome.RUNTIME_ERROR,
         _EVALUATION_EXITS,
-        *(_UNNAMED_CODE, 2102, 2103, 2106, 2109, 2111, 2115, 2147, 2148, 2253),
+        *(_UNNAMED_CODE, 2103, 2106, 2109, 2111, 2115, 2147, 2148, 2253),
         *_EVALUATION_CODES,
     )
     add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {13}, 2113)
-    add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {0}, _GENERAL)
+    # Both exit with 0 where liveness checking raised them.
+    add(Outcome.RUNTIME_ERROR, _EVALUATION_EXITS | {0}, _GENERAL, 2102)
     return rules
 
 
@@ -154,7 +172,7 @@ _RULES = _rules()
 def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFile) -> Decision:
     """The decision of the check gate, from one run of TLC on a candidate that SANY accepted."""
     errors = transcript.errors()
-    first = next((message for message in errors if _is_decisive(message)), None)
+    first = next((m for m in errors if _is_decisive(m, result.exit_code)), None)
     exhausted = _exhaustion(errors, first)
     if exhausted is not None:
         return exhausted
@@ -164,6 +182,8 @@ def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFi
         return limit_decision(result.limit.value, f"TLC ran into the {result.limit} limit")
     if result.signal is not None:
         return infrastructure_decision(f"TLC was killed by signal {result.signal}, not by us")
+    if result.exit_code in _OUTCOME_OF_EXIT and _is_garbled(transcript):
+        return _decide_by_exit(result.exit_code)
     if errors:
         return _contradiction(
             f"TLC reported message {errors[0].code}, which no rule covers", errors[0]
@@ -178,8 +198,9 @@ def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFi
 
 def state_counts(transcript: Transcript) -> StateCounts:
     """TLC's closing statistics; `None` for what it did not print."""
-    counts = transcript.find(2199)
-    match = _COUNTS.search(counts.text) if counts else None
+    found = [_COUNTS.search(m.text) for m in transcript.messages if m.code == 2199]
+    # The last are TLC's own; a candidate can imitate others before them, but not to its profit.
+    match = max(filter(None, found), key=lambda counts: _number(counts[3]), default=None)
     depth_message = transcript.find(2194)
     depth = _DEPTH.search(depth_message.text) if depth_message else None
     generated, distinct, queue = map(_number, match.groups()) if match else (None, None, None)
@@ -220,11 +241,12 @@ def _says(message: Message, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(part.text) for part in message.all())
 
 
-def _is_decisive(message: Message) -> bool:
+def _is_decisive(message: Message, exit_code: int | None) -> bool:
     # 2103 only tells where; 2121 and 2264 only introduce the counterexample.
-    return message.code not in {2103, 2121, 2264} and (
-        message.code in _RULES or message.code in _SYSTEM_CODES or message.code == 3002
-    )
+    if message.code in {2103, 2121, 2264}:
+        return False
+    ours = message.code in _SYSTEM_CODES or message.code == 3002
+    return message.code in _RULES or (ours and exit_code not in _OUTCOME_OF_EXIT)
 
 
 def _decide_by_message(
@@ -233,11 +255,16 @@ def _decide_by_message(
     inner = {part.code for part in message.all()}
     if inner & _CONFIG_FILE_CODES:
         return _from(message, Outcome.INFRASTRUCTURE, sub="unreadable_config")
-    if inner & _SYSTEM_CODES or (message.code == _GENERAL and _says(message, _DISK_TEXT)):
+    if result.exit_code not in _OUTCOME_OF_EXIT and (
+        inner & _SYSTEM_CODES or (message.code == _GENERAL and _says(message, _DISK_TEXT))
+    ):
         return _from(message, Outcome.INFRASTRUCTURE, sub="tool_failure")
     if message.code == 3002:
         return _contradiction("TLC does not parse what SANY alone accepted", message)
     rule = _RULES[_telling_code(message)]
+    if rule.outcome is Outcome.CONFIG_BINDING and result.exit_code in _EVALUATION_EXITS:
+        # TLC uses 2280 and its kin for names that have no value yet while it evaluates, too.
+        rule = _RULES[_GENERAL] if message.code == _GENERAL else rule
     exits = rule.exits | _RULES[message.code].exits
     if result.limit is None and result.exit_code not in exits:
         return _contradiction(
@@ -270,6 +297,25 @@ def _violated_property(message: Message, config: ConfigFile) -> str | None:
     if message.code in {2108, 2112, 2116} and len(properties) == 1:
         return properties[0]
     return None
+
+
+def _is_garbled(transcript: Transcript) -> bool:
+    """Whether frames do not fit: one that never ends, or TLC's own troubles beside a verdict."""
+    if transcript.find(_SUCCESS) is not None:
+        return False
+    return any(
+        not message.complete or message.code in _SYSTEM_CODES or message.code == 3002
+        for message in transcript.messages
+    )
+
+
+def _decide_by_exit(exit_code: int) -> Decision:
+    outcome = _OUTCOME_OF_EXIT[exit_code]
+    return Decision(
+        outcome=outcome,
+        message=f"TLC's exit code is {exit_code}, and its messages do not say more",
+        paper_class=paper_class_of(outcome, saw_unknown_operator=False, sub=None),
+    )
 
 
 def _decide_success(states: StateCounts, success: Message) -> Decision:

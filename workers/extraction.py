@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workers.module_text import HEADER, find_modules, scan_module
+from workers.module_text import HEADER, find_modules, first_header, scan_module
 from workers.records import Extraction, ExtractRule
 
 _PUBLISHED_START = re.compile(r"(?<!-)-{4,}\s*MODULE\s")
@@ -43,7 +43,7 @@ def extract_module(raw: str, rule: ExtractRule) -> ExtractedModule:
     if rule is ExtractRule.PUBLISHED:
         return _extract_published(raw)
     start = _end_of_reasoning(raw)
-    header = HEADER.search(raw, start)
+    header = first_header(raw, start)
     if header is None:
         return _without_module(raw, rule)
     fence_end = _end_of_fence(raw, header.start())

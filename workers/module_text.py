@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 _NAME = r"[0-9_]*[A-Za-z][0-9A-Za-z_]*"
 _HEADER = r"(?<!-)-{4,}[ \t]*MODULE[ \t\r\n]+(?P<name>" + _NAME + r")[ \t\r\n]*-{4}"
 HEADER = re.compile(_HEADER)
+_LINE_HEADER = re.compile(r"^[ \t]*+" + _HEADER, re.MULTILINE)
 """A module header; names may start with a digit but hold at least one letter.
 
 Candidates are hostile: every pattern here takes linear time on any text.
@@ -107,6 +108,15 @@ def scan_module(text: str, start: int, *, fenced: bool = False) -> ModuleSpan:
         elif kind == "punctuation":
             importing = "EXTENDS" if importing == _EXTENDS_LIST and token == "," else ""
     return root
+
+
+def first_header(text: str, start: int) -> re.Match[str] | None:
+    """The header of the first module at or after `start`.
+
+    One that begins a line is preferred: prose and comments quote headers in the middle of one.
+    """
+    at_line_start = _LINE_HEADER.search(text, start)
+    return HEADER.search(text, start if at_line_start is None else at_line_start.start())
 
 
 def find_modules(text: str) -> list[ModuleSpan]:

@@ -22,8 +22,9 @@ from workers.decision import (
 from workers.jvm import java_exhaustion
 from workers.records import DecidingLine, Outcome
 from workers.runner import ProcessResult
-from workers.sany_output import SanyError, SanyErrorKind, SanyReport
+from workers.sany_output import SanyError, SanyErrorKind, SanyReport, missing_module
 from workers.staging import StagedModules
+from workers.toolchain import MODULES_OF_OTHER_RELEASES
 
 _PARSE_ERROR_EXIT = 255
 _UNCAUGHT_EXCEPTION_EXIT = 1
@@ -83,6 +84,13 @@ def _ended_early(errors: tuple[SanyError, ...], result: ProcessResult) -> Decisi
 
 def _parse_failure(errors: tuple[SanyError, ...]) -> Decision:
     first = errors[0]
+    missing = missing_module(first)
+    if missing in MODULES_OF_OTHER_RELEASES:
+        return infrastructure_decision(
+            f"{first.message}, a library module that the tools in use do not have; add it to the "
+            "problem's context or set TLAGRID_COMMUNITY_MODULES or a newer TLAGRID_TLA2TOOLS",
+            "toolchain_unsupported",
+        )
     known = {
         SanyErrorKind.GRAMMAR,
         SanyErrorKind.LEXICAL,

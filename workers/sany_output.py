@@ -107,6 +107,12 @@ _STACK_OVERFLOW = "java.lang.StackOverflowError"
 _UNCAUGHT = re.compile(r'Exception in thread "')
 
 
+def missing_module(error: SanyError) -> str | None:
+    """The module that SANY did not find, when that is the error."""
+    found = _MISSING.match(error.text)
+    return found[1] if found else None
+
+
 def read_report(stdout: Path, stderr: Path) -> SanyReport:
     """Parse both streams of one run of SANY."""
     parse_errors: list[SanyError] = []

@@ -7,9 +7,8 @@ in a fixed order: the candidate's own nested modules, the tools' standard module
 context, and last other modules of the same answer. Context modules never resolve to modules of
 the answer.
 
-An import that stays unresolved is the candidate's mistake, with two exceptions that the problem
-or the node has to answer for: the import stands in a context module, or it names a published
-library module that this node's tools do not have.
+An import that stays unresolved is left to SANY, which looks at the candidate's own text first; only
+one that stands in a context module is the problem's fault, whatever the candidate holds.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from pathlib import Path
 from workers.extraction import ExtractedModule
 from workers.module_text import imports_of
 from workers.records import Problem
-from workers.toolchain import MODULES_OF_OTHER_RELEASES
 
 _OUTSIDE_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that an XML document cannot hold, not even escaped (XML 1.0, section 2.2)."""
@@ -95,8 +93,12 @@ def select_modules(
         elif importer in candidate and imported in extracted.companions:
             text = candidate[imported] = extracted.companions[imported]
         else:
-            _check_unresolved(importer, imported, in_context=importer in context)
-            continue
+            if importer in context:
+                raise UnsupportedByToolsError(
+                    f"context module {importer} imports {imported}, which neither the problem nor "
+                    "the tools provide"
+                )
+            continue  # SANY says that it is missing
         pending.extend((imported, further) for further in imports_of(text))
     return StagedModules(name, candidate, context, renamed=name != problem.module)
 
@@ -113,6 +115,10 @@ def _check_name(problem: Problem, name: str, standard_modules: frozenset[str]) -
     if name in standard_modules:
         raise ModuleNameError(f"module {name} has the name of a standard module")
     if name in problem.context:
+        if name == problem.module:
+            raise UnsupportedByToolsError(
+                f"the problem's context holds module {name}, which it asks for"
+            )
         raise ModuleNameError(f"module {name} has the name of a module that the problem provides")
     if name == problem.module:
         return
@@ -120,18 +126,4 @@ def _check_name(problem: Problem, name: str, standard_modules: frozenset[str]) -
     if any(problem.module in imports_of(text) for text in others):
         raise ModuleNameError(
             f"module {name} should be called {problem.module}: other modules import it by that name"
-        )
-
-
-def _check_unresolved(importer: str, imported: str, *, in_context: bool) -> None:
-    if in_context:
-        raise UnsupportedByToolsError(
-            f"context module {importer} imports {imported}, which neither the problem nor the "
-            "tools provide"
-        )
-    if imported in MODULES_OF_OTHER_RELEASES:
-        raise UnsupportedByToolsError(
-            f"module {importer} imports {imported}, a library module that the tools in use do "
-            "not have; add it to the problem's context or set TLAGRID_COMMUNITY_MODULES or a "
-            "newer TLAGRID_TLA2TOOLS"
         )

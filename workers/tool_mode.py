@@ -5,10 +5,14 @@ TLC frames every message: `@!@!@STARTMSG <code>:<severity> @!@!@`, the text, and
 4 state. Everything between messages is the candidate's output (`Print`) or SANY's progress.
 
 A frame counts only at the start of a line. TLC prints strings quoted and with their newlines
-escaped, so a candidate cannot put a frame there (tried with Print, Assert and state values on
-2.15 and current). Messages nest when one is raised while another is built: the inner frame
-stands inside the outer one's text, on a line of its own, after `: ` where an exception's text
-begins, and after the exception's class where one exception wraps another.
+escaped (tried with Print, Assert and state values on 2.15 and current), with two exceptions: the
+texts of some evaluation errors quote a string as it is, and `TLCModelValue` of current TLCExt makes
+a value that prints unquoted. So frames can be imitated, and who decides from messages must not
+believe them against the exit code (`workers.check_gate`).
+
+Messages nest when one is raised while another is built: the inner frame stands inside the outer
+one's text, on a line of its own, after `: ` where an exception's text begins, and after the
+exception's class where one exception wraps another.
 """
 
 from __future__ import annotations

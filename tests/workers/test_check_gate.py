@@ -486,3 +486,48 @@ def test_an_exit_code_of_another_kind_makes_any_recorded_violation_infrastructur
                 continue
             decision = decided(replace(result, exit_code=exit_code), config_of(case))
             assert decision.outcome is Outcome.INFRASTRUCTURE, (case, exit_code)
+
+
+def test_a_name_without_a_value_at_run_time_is_no_binding_failure(make_result: MakeResult) -> None:
+    stdout = message(
+        1000, "The exception was a tlc2.tool.EvalException\n: " + message(2280, severity=0)
+    )
+    assert decided(make_result(stdout, exit_code=75), SMALL).outcome is Outcome.RUNTIME_ERROR
+    binding = decided(make_result(message(2280), exit_code=151), SMALL)
+    assert binding.outcome is Outcome.CONFIG_BINDING
+
+
+def test_an_initial_state_error_that_exits_with_0_is_a_run_time_error(
+    make_result: MakeResult,
+) -> None:
+    assert decided(make_result(message(2102), exit_code=0), SMALL).outcome is Outcome.RUNTIME_ERROR
+
+
+def test_forged_statistics_do_not_hide_that_the_search_was_cut_short(
+    make_result: MakeResult,
+) -> None:
+    real = message(2199, "7 states generated, 4 distinct states found, 1 states left on queue.", 0)
+    for stdout in (COUNTS + SUCCESS + real, SUCCESS + real + COUNTS):
+        decision = decided(make_result(stdout), SMALL)
+        assert (decision.outcome, decision.sub) == (Outcome.RUNTIME_ERROR, "search_cut_short")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        message(2101),
+        message(3002),
+        "@!@!@STARTMSG 7777:0 @!@!@\n" + message(2110, "Invariant Small is violated."),
+    ],
+)
+def test_forged_frames_do_not_make_a_violation_anybody_elses_failure(
+    make_result: MakeResult, forged: str
+) -> None:
+    assert decided(make_result(forged, exit_code=12), SMALL).outcome is Outcome.SAFETY_VIOLATION
+
+
+def test_a_quoted_string_does_not_make_an_evaluation_error_the_tools(
+    make_result: MakeResult,
+) -> None:
+    quoted = message(1000, 'Attempted to apply a record to\n"q\nNo space left on device\n"')
+    assert decided(make_result(quoted, exit_code=75), SMALL).outcome is Outcome.RUNTIME_ERROR

@@ -153,3 +153,13 @@ def test_hostile_answers_are_read_in_about_linear_time(piece: str, rule: Extract
         extract_module(raw, rule)
     # A fraction of a second; a quadratic reading would take a minute.
     assert time.process_time() - started < 5
+
+
+def test_a_header_that_prose_quotes_in_a_line_is_not_the_answer() -> None:
+    answer = (
+        "The module starts with `---- MODULE Clock ----` as asked.\n\n"
+        "```\n\\* for ---- MODULE Clock ----\nINIT Init\n```\n\n"
+        "```tla\n---- MODULE Clock ----\nA == 1\n====\n```\n"
+    )
+    extracted = extract_module(answer, ExtractRule.ROBUST)
+    assert extracted.text == "---- MODULE Clock ----\nA == 1\n====\n"

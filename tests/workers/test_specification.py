@@ -300,3 +300,15 @@ def test_a_missing_import_is_the_candidates_even_when_sany_parsed_a_context_modu
     assert "Nowhere" in verdict.message
     assert verdict.decided_by is not None
     assert "Nowhere" in verdict.decided_by.text
+
+
+def test_a_missing_library_excuses_no_text_that_is_wrong_by_itself(
+    make_problem: MakeProblem, make_attempt: MakeAttempt
+) -> None:
+    with_library = CLOCK.replace("EXTENDS Naturals", "EXTENDS Naturals, TLAPS")
+    excused = grade_specification(make_problem(), make_attempt(with_library)).verdict
+    assert (excused.outcome, excused.sub) == (Outcome.INFRASTRUCTURE, "toolchain_unsupported")
+    assert "TLAGRID_COMMUNITY_MODULES" in excused.message
+    broken = with_library.replace("(hour + 1)", "((hour + 1)")
+    verdict = grade_specification(make_problem(), make_attempt(broken)).verdict
+    assert verdict.outcome is Outcome.PARSE_FAILURE

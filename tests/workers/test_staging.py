@@ -118,9 +118,7 @@ def test_an_unknown_import_is_left_to_sany_to_refuse() -> None:
     assert staged.context == {}
 
 
-def test_a_library_that_these_tools_lack_is_nobodys_failure() -> None:
-    with pytest.raises(UnsupportedByToolsError, match="TLAGRID_COMMUNITY_MODULES"):
-        select(problem(), module("Clock", "SequencesExt"))
+def test_a_library_that_these_tools_have_needs_no_staging() -> None:
     with_library = select_modules(
         problem(),
         extract_module(module("Clock", "SequencesExt"), ExtractRule.ROBUST),
@@ -160,3 +158,8 @@ def test_files_hold_the_modules_as_they_were_given(tmp_path: Path) -> None:
     StagedModules("Clock", {"Clock": text}, {"Base": "b"}, renamed=False).write(tmp_path)
     assert (tmp_path / "Clock.tla").read_bytes() == text.encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Base.tla", "Clock.tla"]
+
+
+def test_a_context_that_holds_the_module_that_is_asked_for_is_the_problems_fault() -> None:
+    with pytest.raises(UnsupportedByToolsError, match="which it asks for"):
+        select(problem(Clock=module("Clock")), module("Clock"))
