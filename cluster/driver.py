@@ -80,7 +80,7 @@ def run_sweep(
         StoreError: the store failed; the run can be resumed.
         KeyboardInterrupt: SIGINT or SIGTERM came. What was done is in the ledger.
     """
-    import ray  # noqa: PLC0415 - slow, and only sweeps need it
+    import ray
 
     if not ray.is_initialized():
         raise NotConnectedError("not connected to Ray; start one with cluster.embedded_ray")
@@ -208,7 +208,7 @@ class _Sweep:
 
     def drive(self, stop: _Stop) -> None:
         """Hand out and collect until nothing is left, or a signal came."""
-        import ray  # noqa: PLC0415
+        import ray
 
         self._task = ray.remote(max_retries=0)(grade_batch_on_ray)
         self.on_progress(self.report())
@@ -232,7 +232,7 @@ class _Sweep:
 
     def cancel(self) -> None:
         """End the tasks that are still under way."""
-        import ray  # noqa: PLC0415
+        import ray
 
         for ref in self._flights:
             with contextlib.suppress(ray.exceptions.RayError):
@@ -240,7 +240,7 @@ class _Sweep:
         self._flights.clear()
 
     def _look_at_nodes(self) -> None:
-        import ray  # noqa: PLC0415
+        import ray
 
         now = time.monotonic()
         if now - self._nodes_seen < _NODES_SECONDS:
@@ -267,7 +267,7 @@ class _Sweep:
                 self._submit(batch)
 
     def _submit(self, batch: Batch) -> None:
-        from ray.util.scheduling_strategies import (  # noqa: PLC0415
+        from ray.util.scheduling_strategies import (
             NodeAffinitySchedulingStrategy,
         )
 
@@ -288,7 +288,7 @@ class _Sweep:
         return sum(flight.cores for flight in self._flights.values())
 
     def _collect(self) -> None:
-        import ray  # noqa: PLC0415
+        import ray
 
         if not self._flights:
             time.sleep(_TICK_SECONDS)  # only retries are left, and none is due
@@ -323,7 +323,7 @@ class _Sweep:
                 self._record(self._verdict(work.pending.identity, "grader", failure.message))
 
     def _batch_failed(self, flight: _Flight, error: ray.exceptions.RayError) -> None:
-        import ray  # noqa: PLC0415
+        import ray
 
         cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
         if isinstance(cause, GraderPathError):
@@ -333,7 +333,7 @@ class _Sweep:
         self._failed(flight, "grader" if ours else "node", f"{type(cause).__name__}: {first_line}")
 
     def _give_up_on_hung(self) -> None:
-        import ray  # noqa: PLC0415
+        import ray
 
         now = time.monotonic()
         for ref, flight in list(self._flights.items()):

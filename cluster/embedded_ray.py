@@ -80,7 +80,7 @@ def embedded_ray(slots: int) -> Iterator[EmbeddedRay]:
     session_keeper.write_owner(folder, scratch)
     with _keeper(folder, scratch), _environment(folder, scratch), _quiet_ray():
         _start(folder, slots)
-        import ray  # noqa: PLC0415 - slow, and only sweeps need it
+        import ray
 
         try:
             yield EmbeddedRay(slots, folder)
@@ -89,8 +89,8 @@ def embedded_ray(slots: int) -> Iterator[EmbeddedRay]:
 
 
 def _start(folder: Path, slots: int) -> None:
-    import ray  # noqa: PLC0415
-    from ray._raylet import Config  # type: ignore[attr-defined]  # noqa: PLC0415 - Cython
+    import ray
+    from ray._raylet import Config  # type: ignore[attr-defined]
 
     if ray.is_initialized():
         raise RayStartError("this process is connected to a Ray cluster already")
@@ -138,7 +138,7 @@ def _signals_wait() -> Iterator[None]:
     An exception that is raised while Ray forks is lost (`os.register_at_fork`), and so is a
     SIGTERM: Ray handles it by an exception, with a handler that stays in place after the start.
     """
-    from ray._private import utils  # noqa: PLC0415
+    from ray._private import utils
 
     came: list[int] = []
 
@@ -219,7 +219,7 @@ def _quiet_ray() -> Iterator[None]:
 
     `log_to_driver=False` does not cover them, and no setting does in Ray 2.60.
     """
-    from ray._private import worker  # noqa: PLC0415
+    from ray._private import worker
 
     before = worker._worker_logs_enabled
     worker._worker_logs_enabled = False

@@ -62,7 +62,7 @@ def grade_batch_on_ray(
     plan: Plan, batch: tuple[tuple[Problem, Attempt], ...], submitted_at: float
 ) -> BatchResult:
     """`grade_batch` inside a Ray task: adds the node's id."""
-    import ray  # noqa: PLC0415 - slow; a Ray worker has it already
+    import ray
 
     result = grade_batch(plan, batch, submitted_at)
     return replace(result, node=ray.get_runtime_context().get_node_id())

@@ -113,7 +113,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from workers.version import __version__  # noqa: PLC0415
+        from workers.version import __version__
 
         typer.echo(f"tlagrid {__version__}")
         raise typer.Exit

@@ -80,7 +80,7 @@ def _python() -> Row:
 
 def _ray() -> Row:
     try:
-        import ray  # noqa: PLC0415 - takes a third of a second
+        import ray
     except ImportError as error:
         return Row("Ray", Status.MISSING, str(error), "pip install tlagrid")
     return Row("Ray", Status.OK, str(ray.__version__))

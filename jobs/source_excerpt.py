@@ -51,7 +51,7 @@ def excerpt_source(source: Source, location: Location, width: int) -> Text | Non
 
     SANY counts a tab as up to eight columns; so is it shown.
     """
-    from rich.text import Text  # noqa: PLC0415 - only commands that show something need it
+    from rich.text import Text
 
     first = location.line + source.lines_before
     last = min(location.end_line + source.lines_before, first + _MOST_MARKED - 1, len(source.lines))

@@ -108,7 +108,7 @@ def freeze(store: Store, plan: SweepPlan) -> RunDescription:
 
 def pending_attempts(store: Store, run: RunDescription, sweep: Sweep) -> Iterator[PendingAttempt]:
     """The run's attempts for the driver, whose texts are read when their turn comes."""
-    from cluster.dispatch import PendingAttempt  # noqa: PLC0415 - keeps a dry run light
+    from cluster.dispatch import PendingAttempt
 
     entries = {entry.id: entry for entry in sweep.attempts}
     for identity in read_attempts(store, run):

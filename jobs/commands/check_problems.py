@@ -52,9 +52,9 @@ def check_problems_command(
     Flagged are trivial fixtures, missing imports, missing or unreadable configurations, keywords
     and modules that the tools lack, names that nothing defines, and nondeterminism.
     """
-    from jobs.output import log, print_json  # noqa: PLC0415
-    from jobs.reference_check import check_problems  # noqa: PLC0415
-    from jobs.sweep_file import load_sweep  # noqa: PLC0415
+    from jobs.output import log, print_json
+    from jobs.reference_check import check_problems
+    from jobs.sweep_file import load_sweep
 
     sweep = load_sweep(manifest, with_attempts=False)
     problems = list(sweep.problems.values())
@@ -85,9 +85,9 @@ def _result(check: ProblemCheck) -> str:
 
 
 def _print(checks: Sequence[ProblemCheck]) -> None:
-    from jobs.output import output_console  # noqa: PLC0415
-    from jobs.printable import paragraph  # noqa: PLC0415
-    from jobs.rendering import render_text  # noqa: PLC0415
+    from jobs.output import output_console
+    from jobs.printable import paragraph
+    from jobs.rendering import render_text
 
     console = output_console()
     render_text([_table(checks)], console)
@@ -103,7 +103,7 @@ def _print(checks: Sequence[ProblemCheck]) -> None:
 
 
 def _table(checks: Sequence[ProblemCheck]) -> Table:
-    from jobs.tables import Column, ColumnKind, Table  # noqa: PLC0415
+    from jobs.tables import Column, ColumnKind, Table
 
     return Table(
         name="problems",
@@ -147,7 +147,7 @@ def _messages(check: ProblemCheck) -> list[str]:
 
 
 def _summary(checks: Sequence[ProblemCheck]) -> str:
-    from jobs.counts import counted  # noqa: PLC0415
+    from jobs.counts import counted
 
     graded = [check for check in checks if check.verdict is not None]
     passed = sum(check.passes for check in graded)
@@ -161,7 +161,7 @@ def _summary(checks: Sequence[ProblemCheck]) -> str:
 
 
 def _document(checks: Sequence[ProblemCheck]) -> dict[str, Any]:
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from workers.records import SCHEMA_VERSION
 
     return {
         "schema_version": SCHEMA_VERSION,

@@ -53,18 +53,18 @@ def conformance(
     as_json: JsonOption = False,
 ) -> None:
     """Grade a folder of cases with known outcomes and compare."""
-    from cluster.ledger import read_verdicts  # noqa: PLC0415
-    from cluster.store import open_store  # noqa: PLC0415
-    from jobs.conformance import (  # noqa: PLC0415
+    from cluster.ledger import read_verdicts
+    from cluster.store import open_store
+    from jobs.conformance import (
         compare,
         read_expectations,
         read_known_differences,
         version_in_use,
     )
-    from jobs.output import log, log_console, warn  # noqa: PLC0415
-    from jobs.progress_view import progress_view  # noqa: PLC0415
-    from jobs.sweep_plan import freeze, plan_sweep  # noqa: PLC0415
-    from jobs.sweep_run import grade_rest  # noqa: PLC0415
+    from jobs.output import log, log_console, warn
+    from jobs.progress_view import progress_view
+    from jobs.sweep_plan import freeze, plan_sweep
+    from jobs.sweep_run import grade_rest
 
     plan = plan_sweep(folder, run=None, jobs=jobs)
     version = version_in_use(plan.tools.fingerprint)
@@ -90,9 +90,9 @@ def conformance(
 
 
 def _print(result: Conformance, *, as_json: bool) -> None:
-    from dataclasses import asdict  # noqa: PLC0415
+    from dataclasses import asdict
 
-    from jobs.output import print_json  # noqa: PLC0415
+    from jobs.output import print_json
 
     if as_json:
         stale = [difference.model_dump() for difference in result.stale]

@@ -29,9 +29,9 @@ def register(app: typer.Typer) -> None:
 
 def doctor_command(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Try everything that grading needs on this machine, and say what mends what is missing."""
-    from jobs.node_check import Status, check_node  # noqa: PLC0415
-    from jobs.output import output_console, print_json  # noqa: PLC0415
-    from jobs.run_lookup import find_store  # noqa: PLC0415
+    from jobs.node_check import Status, check_node
+    from jobs.output import output_console, print_json
+    from jobs.run_lookup import find_store
 
     console = output_console()
     rows = []
@@ -51,9 +51,9 @@ def doctor_command(store: StoreOption = None, as_json: JsonOption = False) -> No
 
 
 def _print(row: Row, console: Console) -> None:
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text
 
-    from jobs.printable import paragraph  # noqa: PLC0415
+    from jobs.printable import paragraph
 
     styles = {"ok": "green", "missing": "bold red", "warning": "yellow", "info": "dim"}
     head = f"{row.status:<8} "
@@ -66,7 +66,7 @@ def _print(row: Row, console: Console) -> None:
 
 
 def _document(rows: list[Row]) -> dict[str, object]:
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from workers.records import SCHEMA_VERSION
 
     return {
         "schema_version": SCHEMA_VERSION,

@@ -77,10 +77,10 @@ def grade_command(
     as_json: JsonOption = False,
 ) -> None:
     """Grade one file now: what was decided, by which line, and what to try next."""
-    from jobs.exhibit import ITF, Exhibit  # noqa: PLC0415
-    from jobs.single_file import read_single_file  # noqa: PLC0415
-    from workers.grading import grade  # noqa: PLC0415
-    from workers.records import ExtractRule, GradingSettings, Quota  # noqa: PLC0415
+    from jobs.exhibit import ITF, Exhibit
+    from jobs.single_file import read_single_file
+    from workers.grading import grade
+    from workers.records import ExtractRule, GradingSettings, Quota
 
     if as_json and str(itf) == "-":
         raise BadUsageError("--itf - and --json both want standard output; give --itf a file")
@@ -102,7 +102,7 @@ def grade_command(
     if itf is not None:
         _write_itf(itf, exhibit.evidence.get(ITF))
     if as_json:
-        from jobs.output import print_json  # noqa: PLC0415
+        from jobs.output import print_json
 
         inputs = {
             "file": file,
@@ -111,11 +111,11 @@ def grade_command(
         }
         print_json({**exhibit.as_json(), "inputs": inputs})
     elif itf is None or str(itf) != "-":
-        from rich.text import Text  # noqa: PLC0415
+        from rich.text import Text
 
-        from jobs.output import output_console  # noqa: PLC0415
-        from jobs.printable import printable  # noqa: PLC0415
-        from jobs.verdict_view import print_verdict  # noqa: PLC0415
+        from jobs.output import output_console
+        from jobs.printable import printable
+        from jobs.verdict_view import print_verdict
 
         console = output_console()
         for note in task.notes:
@@ -127,7 +127,7 @@ def grade_command(
 
 def exit_code_for(verdict: Verdict) -> ExitCode:
     """The exit code that says what was decided about one file."""
-    from workers.records import PROBLEM_FAULTS, Family  # noqa: PLC0415
+    from workers.records import PROBLEM_FAULTS, Family
 
     match verdict.family:
         case Family.CORRECT:

@@ -48,10 +48,10 @@ def import_folder_command(
     as_json: JsonOption = False,
 ) -> None:
     """Make a sweep from a folder of problems and model outputs."""
-    from jobs.counts import counted  # noqa: PLC0415
-    from jobs.importers.folder import import_folder  # noqa: PLC0415
-    from jobs.output import print_json  # noqa: PLC0415
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from jobs.counts import counted
+    from jobs.importers.folder import import_folder
+    from jobs.output import print_json
+    from workers.records import SCHEMA_VERSION
 
     imported = import_folder(src, out)
     if as_json:

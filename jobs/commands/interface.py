@@ -49,12 +49,12 @@ def interface_command(
 
     The text can go into a prompt as it is: it makes attempts of the config-aware regime.
     """
-    from jobs.config_interface import interface_of  # noqa: PLC0415
+    from jobs.config_interface import interface_of
 
     module, name, config = _config(problem, manifest)
     interface = None if config is None else interface_of(_read(name, config))
     if as_json:
-        from jobs.output import print_json  # noqa: PLC0415
+        from jobs.output import print_json
 
         print_json(_document(problem, module, interface))
     elif interface is None:
@@ -67,8 +67,8 @@ def _config(problem: str, manifest: Path | None) -> tuple[str | None, str, str |
     """The module's name, what to call the configuration, and its text."""
     if manifest is None and problem.endswith(".cfg"):
         return None, problem, _file(Path(problem))
-    from jobs.run_lookup import unknown_name  # noqa: PLC0415
-    from jobs.sweep_file import load_sweep  # noqa: PLC0415
+    from jobs.run_lookup import unknown_name
+    from jobs.sweep_file import load_sweep
 
     source = manifest or _default_manifest()
     problems = load_sweep(source, with_attempts=False).problems
@@ -79,8 +79,8 @@ def _config(problem: str, manifest: Path | None) -> tuple[str | None, str, str |
 
 
 def _file(path: Path) -> str:
-    from jobs.input_errors import FaultLog  # noqa: PLC0415
-    from jobs.text_fields import FileText, read_utf8  # noqa: PLC0415
+    from jobs.input_errors import FaultLog
+    from jobs.text_fields import FileText, read_utf8
 
     log = FaultLog()
     text = read_utf8(FileText(path), field=None, place=log.at(path))
@@ -99,7 +99,7 @@ def _default_manifest() -> Path:
 
 
 def _read(name: str, config: str) -> Any:
-    from workers.config_file import ConfigError, read_config  # noqa: PLC0415
+    from workers.config_file import ConfigError, read_config
 
     try:
         return read_config(config)
@@ -110,7 +110,7 @@ def _read(name: str, config: str) -> Any:
 def _document(
     problem: str, module: str | None, interface: ConfigInterface | None
 ) -> dict[str, Any]:
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from workers.records import SCHEMA_VERSION
 
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,

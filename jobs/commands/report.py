@@ -68,10 +68,10 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Show the tables of a run; with --json also every verdict."""
-    from jobs.output import log, output_console  # noqa: PLC0415
-    from jobs.rendering import render_text, write_csv  # noqa: PLC0415
-    from jobs.run_lookup import find_run, find_store  # noqa: PLC0415
-    from jobs.run_tables import choose_table, tables_of, tally_run, verdicts_at  # noqa: PLC0415
+    from jobs.output import log, output_console
+    from jobs.rendering import render_text, write_csv
+    from jobs.run_lookup import find_run, find_store
+    from jobs.run_tables import choose_table, tables_of, tally_run, verdicts_at
 
     ks = parse_ks(k)
     opened = find_store(store)
@@ -94,10 +94,10 @@ def _write_json(
     store: Store, run: RunDescription, tables: Sequence[Table], verdicts: Iterator[Verdict]
 ) -> None:
     """One document, written as the verdicts are read: memory holds a few of them."""
-    import orjson  # noqa: PLC0415
+    import orjson
 
-    from jobs.rendering import json_tables  # noqa: PLC0415
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from jobs.rendering import json_tables
+    from workers.records import SCHEMA_VERSION
 
     head = orjson.dumps(
         {

@@ -20,12 +20,12 @@ def register(app: typer.Typer) -> None:
 
 def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the runs of a store with their counts."""
-    from cluster.runs import list_runs  # noqa: PLC0415
-    from jobs.output import output_console, print_json  # noqa: PLC0415
-    from jobs.rendering import render_text  # noqa: PLC0415
-    from jobs.run_lookup import find_store  # noqa: PLC0415
-    from jobs.run_state import look_at  # noqa: PLC0415
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from cluster.runs import list_runs
+    from jobs.output import output_console, print_json
+    from jobs.rendering import render_text
+    from jobs.run_lookup import find_store
+    from jobs.run_state import look_at
+    from workers.records import SCHEMA_VERSION
 
     opened = find_store(store)
     states = [look_at(opened, run) for run in list_runs(opened)]
@@ -39,7 +39,7 @@ def runs(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 
 def _table(store: str, states: list[RunState]) -> Table:
-    from jobs.tables import Column, ColumnKind, Table  # noqa: PLC0415
+    from jobs.tables import Column, ColumnKind, Table
 
     return Table(
         name="runs",

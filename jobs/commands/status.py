@@ -25,14 +25,14 @@ def register(app: typer.Typer) -> None:
 
 def status(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show where a run stands."""
-    from jobs.run_lookup import find_run, find_store  # noqa: PLC0415
-    from jobs.run_state import look_at  # noqa: PLC0415
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from jobs.run_lookup import find_run, find_store
+    from jobs.run_state import look_at
+    from workers.records import SCHEMA_VERSION
 
     opened = find_store(store)
     state = look_at(opened, find_run(opened, run))
     if as_json:
-        from jobs.output import print_json  # noqa: PLC0415
+        from jobs.output import print_json
 
         document = {"schema_version": SCHEMA_VERSION, "store": opened.uri, **state.document()}
         print_json(document)
@@ -41,9 +41,9 @@ def status(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fa
 
 
 def _print_text(store: str, state: RunState) -> None:
-    import textwrap  # noqa: PLC0415
+    import textwrap
 
-    from jobs.output import output_console  # noqa: PLC0415
+    from jobs.output import output_console
 
     width = output_console().width
     for name, value in _lines(store, state):
@@ -60,8 +60,8 @@ def _print_text(store: str, state: RunState) -> None:
 
 
 def _lines(store: str, state: RunState) -> Iterator[tuple[str, str]]:
-    from jobs.counts import duration  # noqa: PLC0415
-    from jobs.run_state import State  # noqa: PLC0415
+    from jobs.counts import duration
+    from jobs.run_state import State
 
     yield "run", state.run.name
     yield "store", store
@@ -81,7 +81,7 @@ def _lines(store: str, state: RunState) -> Iterator[tuple[str, str]]:
 
 
 def _outcomes(state: RunState) -> str:
-    from workers.records import Family  # noqa: PLC0415
+    from workers.records import Family
 
     counts = (
         (outcome, count)

@@ -84,16 +84,16 @@ def sweep(
     as_json: JsonOption = False,
 ) -> None:
     """Grade the attempts of a sweep, or go on with one."""
-    from jobs.output import log  # noqa: PLC0415
-    from jobs.run_lookup import find_store  # noqa: PLC0415
-    from jobs.sweep_plan import freeze, plan_sweep  # noqa: PLC0415
+    from jobs.output import log
+    from jobs.run_lookup import find_store
+    from jobs.sweep_plan import freeze, plan_sweep
 
     ks = parse_ks(k)
     plan = plan_sweep(path, run=run, jobs=jobs)
     opened = find_store(store, plan.sweep.store)
     _warn_about(plan)
     if dry_run:
-        from jobs.dry_run import show_dry_run  # noqa: PLC0415
+        from jobs.dry_run import show_dry_run
 
         show_dry_run(opened, plan, limit=limit, as_json=as_json)
         return
@@ -118,8 +118,8 @@ def sweep(
 
 
 def _warn_about(plan: SweepPlan) -> None:
-    from jobs.output import warn  # noqa: PLC0415
-    from jobs.sweep_plan import available_cores  # noqa: PLC0415
+    from jobs.output import warn
+    from jobs.sweep_plan import available_cores
 
     for fault in plan.faults[:_WARNINGS_SHOWN]:
         warn(f"{fault}; attempts that need it stay ungraded")
@@ -133,10 +133,10 @@ def _warn_about(plan: SweepPlan) -> None:
 
 
 def _grade(store: Store, run: RunDescription, plan: SweepPlan, limit: int | None) -> SweepResult:
-    from jobs import sweep_run  # noqa: PLC0415
-    from jobs.counts import counted  # noqa: PLC0415
-    from jobs.output import log, log_console, warn  # noqa: PLC0415
-    from jobs.progress_view import progress_view  # noqa: PLC0415
+    from jobs import sweep_run
+    from jobs.counts import counted
+    from jobs.output import log, log_console, warn
+    from jobs.progress_view import progress_view
 
     def say_start(before: RunState) -> None:
         left = before.waiting + before.failed
@@ -168,8 +168,8 @@ def _say_interrupted(
     *,
     as_json: bool,
 ) -> NoReturn:
-    from jobs.output import log  # noqa: PLC0415
-    from jobs.run_state import look_at  # noqa: PLC0415
+    from jobs.output import log
+    from jobs.run_state import look_at
 
     options = [str(part) for pair in given.items() if pair[1] is not None for part in pair]
     state = look_at(store, run)
@@ -185,9 +185,9 @@ def _tables(
     store: Store, run: RunDescription, plan: SweepPlan, ks: tuple[int, ...] | None
 ) -> tuple[list[Table], dict[str, Table]]:
     """All tables, and pass@k by each label that the sweep's report asks for."""
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
-    from jobs.run_tables import tables_of, tally_run  # noqa: PLC0415
+    from jobs.run_tables import tables_of, tally_run
 
     counts = tally_run(store, run)
     wanted = ks or plan.sweep.report.k
@@ -205,11 +205,11 @@ def _print_json(
     tables: Sequence[Table],
     strata: dict[str, Table],
 ) -> None:
-    from dataclasses import asdict  # noqa: PLC0415
+    from dataclasses import asdict
 
-    from jobs.output import print_json  # noqa: PLC0415
-    from jobs.rendering import json_tables  # noqa: PLC0415
-    from workers.records import SCHEMA_VERSION  # noqa: PLC0415
+    from jobs.output import print_json
+    from jobs.rendering import json_tables
+    from workers.records import SCHEMA_VERSION
 
     print_json(
         {
@@ -228,9 +228,9 @@ def _print_json(
 def _print_text(
     store: Store, named_store: str | None, result: SweepResult, tables: Sequence[Table]
 ) -> None:
-    from jobs.output import output_console  # noqa: PLC0415
-    from jobs.rendering import render_text  # noqa: PLC0415
-    from jobs.run_lookup import store_arguments  # noqa: PLC0415
+    from jobs.output import output_console
+    from jobs.rendering import render_text
+    from jobs.run_lookup import store_arguments
 
     after = result.after
     name, where = after.run.name, store_arguments(named_store, store)

@@ -55,8 +55,8 @@ def trace_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show why an attempt was decided so: deciding lines, counterexample, tool logs."""
-    from jobs.exhibit import ITF, Exhibit  # noqa: PLC0415
-    from jobs.run_lookup import find_run, find_store  # noqa: PLC0415
+    from jobs.exhibit import ITF, Exhibit
+    from jobs.run_lookup import find_run, find_store
 
     if sum((log is not None, itf is not None, as_json)) > 1:
         raise BadUsageError("--log, --itf and --json exclude each other")
@@ -71,13 +71,13 @@ def trace_command(
         return
     exhibit = Exhibit(verdict=verdict, evidence=evidence, answer_label="answer.txt")
     if as_json:
-        from jobs.output import print_json  # noqa: PLC0415
+        from jobs.output import print_json
 
         print_json({**exhibit.as_json(), "run": run, "store": opened.uri})
         return
-    from jobs.evidence_view import print_evidence  # noqa: PLC0415
-    from jobs.output import output_console  # noqa: PLC0415
-    from jobs.verdict_view import print_verdict  # noqa: PLC0415
+    from jobs.evidence_view import print_evidence
+    from jobs.output import output_console
+    from jobs.verdict_view import print_verdict
 
     console = output_console()
     print_verdict(exhibit, console)
@@ -85,9 +85,9 @@ def trace_command(
 
 
 def _verdict(store: Store, run: str, attempt: str) -> Verdict:
-    from cluster.ledger import read_verdicts  # noqa: PLC0415
-    from cluster.runs import read_attempts, read_run  # noqa: PLC0415
-    from jobs.run_lookup import unknown_name  # noqa: PLC0415
+    from cluster.ledger import read_verdicts
+    from cluster.runs import read_attempts, read_run
+    from jobs.run_lookup import unknown_name
 
     found = next((each for each in read_verdicts(store, run) if each.attempt == attempt), None)
     if found is not None:
@@ -102,7 +102,7 @@ def _verdict(store: Store, run: str, attempt: str) -> Verdict:
 
 
 def _evidence(store: Store, verdict: Verdict) -> Mapping[str, bytes]:
-    from cluster.packs import read_trace  # noqa: PLC0415
+    from cluster.packs import read_trace
 
     return {each.name: read_trace(store, each) for each in verdict.traces}
 
