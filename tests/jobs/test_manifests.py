@@ -1,6 +1,5 @@
 import hashlib
 import json
-import time
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -441,9 +440,7 @@ def test_reading_many_answers_keeps_none_of_their_texts(folder: Folder) -> None:
     path = folder.write("attempts.jsonl", *lines)
     log = FaultLog()
     reading = read_problems([folder.write("problems.jsonl", PROBLEM)], log, quota=None)
-    start = time.process_time()
     read_attempts([path], log, problems=reading)
-    assert time.process_time() - start < 15 * count / 100_000 * 2  # twice 15 s for 100,000
     tracemalloc.start()
     try:
         entries = read_attempts([path], log, problems=reading)

@@ -1,12 +1,11 @@
 import _thread
 import os
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -460,19 +459,3 @@ def test_fifty_runs_leave_no_descriptor_no_zombie_and_no_child(bench: Bench) -> 
         bench.run(["/bin/true"])
     assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
     assert children() == []
-
-
-def test_a_run_costs_little_more_than_the_start_of_an_interpreter(bench: Bench) -> None:
-    # CPU time, since wall time on a busy machine says nothing; the least of some.
-    def cost(action: Callable[[], object]) -> float:
-        costs = []
-        for _ in range(8):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            action()
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        return min(costs)
-
-    interpreter = [sys.executable, "-I", "-S", "-c", "pass"]
-    bare = cost(lambda: subprocess.run(interpreter, check=True))
-    assert cost(lambda: bench.run(["/bin/true"])) < 2.5 * bare
