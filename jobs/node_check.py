@@ -12,14 +12,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from cluster.store import LocalStore, Store, StoreError
+from jobs.check_row import Row, Status
+from jobs.limit_check import check_limits
 from workers.grading import grade
 from workers.records import Attempt, GradingSettings, Outcome, Problem, Quota, Verdict
-from workers.runner import ENFORCED_BY, Limit, Limits, RunnerError, run
+from workers.runner import RunnerError
 from workers.toolchain import (
     COMMUNITY_MODULES_SETTING,
     INSTALL_HINT,
@@ -31,28 +31,6 @@ from workers.toolchain import (
 
 _SMALLEST_DISK = 256 * 1024**2
 _COMMUNITY_MODULE = "SequencesExt"
-
-
-class Status(StrEnum):
-    """How a check came out."""
-
-    OK = "ok"
-    MISSING = "missing"
-    """Required, and not there or not working."""
-    WARNING = "warning"
-    """Grading works, but not all of it or not everywhere."""
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One thing that was checked."""
-
-    name: str
-    status: Status
-    detail: str
-    remedy: str | None = None
-    """The command or setting that mends it."""
 
 
 def check_node(store: Store) -> Iterator[Row]:
@@ -68,7 +46,7 @@ def check_node(store: Store) -> Iterator[Row]:
         yield _known_correct()
         yield _known_violation()
     yield Row("tlapm", Status.INFO, "not used by this version")
-    yield from _limits()
+    yield from check_limits()
     yield _isolation()
     yield _disk()
     yield _store(store)
@@ -156,59 +134,6 @@ def _known(name: str, *, bound: int, expected: Outcome) -> Row:
 
 def _found(verdict: Verdict) -> str:
     return f"{verdict.outcome} with {verdict.states.distinct} states: {verdict.message}"
-
-
-_PROBES: tuple[tuple[Limit, str], ...] = (
-    (Limit.WALL, "import time; time.sleep(20)"),
-    (
-        Limit.MEMORY,
-        "import time; block = bytearray(b'x') * 300_000_000; time.sleep(20)",
-    ),
-    (
-        Limit.OUTPUT,
-        "import time; print('x' * 3_000_000, flush=True); time.sleep(20)",
-    ),
-)
-
-
-def _limits() -> Iterator[Row]:
-    """Run a program into each limit, and see that it is stopped, for that reason, in time."""
-    for limit, program in _PROBES:
-        name = f"{limit} limit"
-        limits = Limits(
-            wall_seconds=1 if limit is Limit.WALL else 15,
-            cpu_seconds=30,
-            memory_bytes=150_000_000,
-            processes=16,
-            scratch_bytes=1_000_000,
-            output_bytes=1_000_000,
-        )
-        try:
-            fired, seconds = _run(program, limits)
-        except (RunnerError, OSError) as error:
-            yield Row(
-                name, Status.MISSING, str(error), "free memory, processes and disk; try again"
-            )
-            continue
-        if fired is limit:
-            yield Row(name, Status.OK, f"stopped after {seconds:.1f} s ({ENFORCED_BY})")
-        else:
-            what = f"stopped by the {fired} limit instead" if fired else "not stopped"
-            yield Row(name, Status.MISSING, what, "try again when the machine is less busy")
-
-
-def _run(program: str, limits: Limits) -> tuple[Limit | None, float]:
-    with tempfile.TemporaryDirectory(prefix="tlagrid-doctor-") as folder:
-        scratch = Path(folder, "scratch")
-        scratch.mkdir()
-        result = run(
-            [sys.executable, "-I", "-S", "-c", program],
-            environment={},
-            scratch=scratch,
-            spool=Path(folder, "spool"),
-            limits=limits,
-        )
-        return result.limit, result.wall_seconds
 
 
 def _isolation() -> Row:

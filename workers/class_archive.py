@@ -20,7 +20,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from workers.runner import Limits, RunnerError, run
+from workers.limits import Limits
+from workers.runner import RunnerError, run
 from workers.toolchain import Tools, child_environment
 
 CACHE_SETTING = "TLAGRID_CACHE"

@@ -93,6 +93,8 @@ def _java(tools: Tools, settings: GradingSettings, temporary: Path) -> list[str]
         str(tools.java),
         *_pinned_memory(settings),
         "-XX:+UseSerialGC",
+        # Otherwise Java counts the node's cores, or a control group's, and starts more threads.
+        f"-XX:ActiveProcessorCount={settings.quota.cores}",
         "-XX:-UsePerfData",
         # The JVM's own warnings would otherwise stand in the tool's output.
         "-Xlog:disable",

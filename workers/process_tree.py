@@ -4,24 +4,19 @@ The process is a subreaper: every orphan among its descendants becomes its child
 sessions and groups were made. Hence "wait4 says that there are no children" means exactly
 that nothing is left alive, and no list of pids has to be trusted for that.
 
-Standard library only, and little of it: the supervisor starts once for each run.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal
-else:
-    # The C half of `signal`: the Python half builds enums, as slow as half an interpreter start.
-    import _signal as signal
+from collections.abc import Callable, Container, Iterable
 
 _FULL_SCAN_SECONDS = 1.0
 _KILL_SECONDS = 30.0
+_STOP_ROUNDS = 50
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -32,26 +27,16 @@ def become_subreaper() -> None:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER refused")
 
 
-def kill_tree(tree: Tree, accounts: Accounts) -> None:
+def kill_tree(tree: Tree, reap: Callable[[], bool]) -> None:
     """Kill until nothing is left, and reap all of it.
 
-    Raises TimeoutError naming the processes which a SIGKILL did not end (in the kernel, as a
-    rule, waiting for a device).
+    `reap` reaps what has ended and tells whether something is left. Raises TimeoutError naming
+    the processes which a SIGKILL did not end (in the kernel, as a rule, waiting for a device).
     """
     give_up = time.monotonic() + _KILL_SECONDS
     pause = 0.001
-    while accounts.reap():
-        # Stopping tells no parent, while a killed child wakes a parent that would start the
-        # next one. Neither can fork with the signal pending, so this ends when a scan finds
-        # nobody new; the bound is for a command that keeps waking its stopped processes.
-        stopped: dict[int, Process] = {}
-        for _ in range(50):
-            awake = [process for process in tree.scan(full=True) if process.pid not in stopped]
-            if not awake:
-                break
-            for process in awake:
-                _signal(process, signal.SIGSTOP)
-                stopped[process.pid] = process
+    while reap():
+        stopped = _stop_all(tree)
         for process in stopped.values():
             _signal(process, signal.SIGKILL)
         if time.monotonic() > give_up:
@@ -61,6 +46,24 @@ def kill_tree(tree: Tree, accounts: Accounts) -> None:
             )
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
+
+
+def _stop_all(tree: Tree) -> dict[int, Process]:
+    """Stop everyone, so that nobody starts the next one while the others are killed.
+
+    Stopping tells no parent, while a killed child wakes a parent that would fork again. Each round
+    looks only at who is new, so it is shorter than the one before even against a fork bomb. The
+    bound is for a command that keeps waking its stopped processes.
+    """
+    stopped: dict[int, Process] = {}
+    for _ in range(_STOP_ROUNDS):
+        awake = tree.scan(full=True, known=stopped)
+        if not awake:
+            break
+        for process in awake:
+            _signal(process, signal.SIGSTOP)
+            stopped[process.pid] = process
+    return stopped
 
 
 class Accounts:
@@ -91,7 +94,7 @@ class Accounts:
 class Process:
     """A line of /proc/PID/stat, proc(5)."""
 
-    __slots__ = ("own_ticks", "parent", "pid", "reaped_ticks", "rss_bytes", "started")
+    __slots__ = ("own_ticks", "parent", "pid", "reaped_ticks", "rss_bytes", "started", "threads")
 
     def __init__(self, pid: int, line: bytes) -> None:
         # The name may contain spaces and brackets; the last bracket ends it.
@@ -100,6 +103,7 @@ class Process:
         self.parent = int(fields[1])
         self.own_ticks = int(fields[11]) + int(fields[12])
         self.reaped_ticks = int(fields[13]) + int(fields[14])
+        self.threads = int(fields[17])
         self.started = int(fields[19])
         self.rss_bytes = int(fields[21]) * _PAGE_BYTES
 
@@ -112,23 +116,31 @@ class Tree:
     which is why they are forgotten once a second and before killing.
     """
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, spared: Iterable[int] = ()) -> None:
+        """The descendants of `root`, without those that are spared and theirs."""
         self._root = root
+        self._spared = frozenset(spared)
         self._foreign: set[int] = set()
         self._forget_at = 0.0
 
-    def scan(self, *, full: bool = False) -> list[Process]:
-        """Return all descendants, zombies among them; `full` trusts no earlier scan."""
+    def scan(self, *, full: bool = False, known: Container[int] = ()) -> list[Process]:
+        """Return all descendants, zombies among them, without those that are `known`.
+
+        `full` trusts no earlier scan.
+        """
         if full or time.monotonic() >= self._forget_at:
             self._foreign.clear()
             self._forget_at = time.monotonic() + _FULL_SCAN_SECONDS
         pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208
         found: dict[int, Process] = {}
         for pid in pids:
-            if pid not in self._foreign and (process := _read_process(pid)):
+            if pid in self._foreign or pid in known:
+                continue
+            if process := _read_process(pid):
                 found[pid] = process
         # None: the parent was not seen, ask again at the next scan.
         descends: dict[int, bool | None] = {self._root: True, 0: False}
+        descends.update(dict.fromkeys(self._spared, False))
         descends.update(dict.fromkeys(self._foreign, False))
         for pid in found:
             path = []
@@ -137,7 +149,8 @@ class Tree:
                 descends[at] = None
                 path.append(at)
                 at = found[at].parent
-            descends.update(dict.fromkeys(path, descends.get(at)))
+            belongs = True if at in known else descends.get(at)
+            descends.update(dict.fromkeys(path, belongs))
         self._foreign.intersection_update(pids)
         self._foreign.update(pid for pid in found if descends[pid] is False)
         return [process for pid, process in found.items() if descends[pid] and pid != self._root]

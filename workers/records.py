@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
+from workers.node_pressure import NodePressure
+
 SCHEMA_VERSION: Literal[1] = 1
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -139,6 +141,8 @@ class Quota(Record):
     scratch_bytes: int = Field(4 * 1024**3, gt=0)
     output_bytes: int = Field(64 * 1024**2, gt=0)
     cores: int = Field(1, gt=0)
+    scratch_files: int = Field(20_000, gt=0)
+    open_files: int = Field(4096, ge=64)
 
     @model_validator(mode="after")
     def _heap_fits(self) -> Self:
@@ -162,6 +166,8 @@ class QuotaChange(Record):
     scratch_bytes: int | None = Field(None, gt=0)
     output_bytes: int | None = Field(None, gt=0)
     cores: int | None = Field(None, gt=0)
+    scratch_files: int | None = Field(None, gt=0)
+    open_files: int | None = Field(None, ge=64)
 
     def applied_to(self, quota: Quota) -> Quota:
         """The quota with these fields changed.
@@ -280,6 +286,12 @@ class Resources(Record):
     wall_seconds: float | None = None
     peak_memory_bytes: int | None = None
     measured_by: str | None = None
+    enforced_by: str | None = None
+    """The tier that held the limits, such as `cgroup-v2+cpuset+private-shm`."""
+    pressure: NodePressure | None = None
+    """How busy the node was during the stage that decided."""
+    starved: bool | None = None
+    """Whether that stage was kept from running by a busy node."""
 
 
 class Toolchain(Record):
@@ -378,6 +390,11 @@ class Verdict(Record):
     def retryable(self) -> bool:
         """Whether another node or another try could decide what this one could not."""
         return self.family is Family.INFRASTRUCTURE and self.sub not in PROBLEM_FAULTS
+
+    @builtins.property
+    def unconfirmed(self) -> bool:
+        """Whether a busy node may have decided it: a limit on time, reached without time to run."""
+        return "time_dependent" in self.flags and self.resources.starved is True
 
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -7,87 +7,47 @@ one of them when the program ends, when a limit fires, or when the caller goes, 
 When `run` returns or raises, nothing that it started is alive. Programs are never asked to
 stop: a verdict must not come from one that was told to hurry up.
 
-Needs no privileges and no control groups: usage is sampled from /proc ten times a second, and
-completed by what the kernel reports as processes are reaped. What this tier cannot do:
-
-- It detects, it does not prevent. Memory, processes and scratch bytes can exceed their limit
-  until the next sample (0.1 s; 0.5 s and more for scratch, by the number of files). Growth
-  that came and went between two samples is noticed afterwards for the memory of each single
-  process and for CPU time, not for the memory of several together, the number of processes,
-  or scratch files that were deleted again.
-- Memory is that of processes (shared pages once): neither files in /dev/shm nor page cache
-  nor swap. `peak_memory_bytes` is never below the 10 MB of the interpreter that the command
-  was started from.
-- CPU time of processes whose parent ignores SIGCHLD is known only up to their last sample.
-- Scratch bytes are those allocated below the scratch folder. Files elsewhere, deleted files
-  that are still open, and folders that cannot be listed are not counted.
-- The command runs as the caller's own user. One that attacks its supervisor and guard at once
-  (`kill -9 -1`) escapes, and takes the caller with it.
+How a limit is held depends on the node (`workers.enforcement`): by control groups where there are
+some that we may use, by sampling elsewhere. docs/quotas.md tells limit by limit what each tier
+prevents, what it detects, and what it cannot see.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import socket
-import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 
-ENFORCED_BY = "proc-sampling"
-MEASURED_BY = "proc-sampling+rusage"
+from workers.enforcement import Enforcement, Examination, Tier
+from workers.guard_link import Guard, GuardError, this_guard
+from workers.leftovers import kill_processes, remove_groups, remove_scratch
+from workers.limits import Limit, Limits
+from workers.node_pressure import BUSY_SHARE, NodePressure
+from workers.run_protocol import RunReport, RunRequest
 
-_ROOT = Path(__file__).resolve().parent.parent
-# The caller's environment may hold credentials, and every process of this user can read it in
-# /proc; so the interpreter is isolated and gets its import path from us. Last on the path, the
-# packages beside ours cannot shadow the standard library. (A package, and not the path of a
-# script, because a script is compiled anew each time.)
-_PROGRAM = "import sys; sys.path.append(sys.argv.pop());from workers.supervisor import main; main()"
+TIER_SETTING = "TLAGRID_ENFORCEMENT"
+"""Names the strongest tier to use, to compare tiers; by default the best that works."""
+
+_MEASURED_BY = {
+    Tier.CGROUP_V2: "cgroup-v2",
+    Tier.CGROUP_V1: "cgroup-v1",
+    Tier.SAMPLING: "proc-sampling+rusage",
+}
+_CORE_LOCKS = "/tmp/tlagrid-cores"  # noqa: S108 - one for all on the node, whatever TMPDIR says
+_FULL_SHARE = 0.9
 _WAIT_SLICE_SECONDS = 0.2
 _GRACE_SECONDS = 90.0  # above the time that supervisor and guard each allow for killing
 
 
 class RunnerError(Exception):
     """The run has no result for a reason that is not the command's: node, disk, set-up."""
-
-
-class Limit(StrEnum):
-    """What a run was stopped for; the values are the sub-kinds of `resource_limit`."""
-
-    WALL = "wall"
-    CPU = "cpu"
-    MEMORY = "memory"
-    OUTPUT = "output"
-    SCRATCH = "scratch"
-    PROCESSES = "processes"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The most that a whole process tree may use; a run that uses more is killed.
-
-    `processes` counts those that exist at the same time, `output_bytes` standard output and
-    standard error together. Raises ValueError for a limit that is not positive.
-    """
-
-    wall_seconds: float
-    cpu_seconds: float
-    memory_bytes: int
-    processes: int
-    scratch_bytes: int
-    output_bytes: int
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            if not getattr(self, field.name) > 0:
-                raise ValueError(
-                    f"limit {field.name} is {getattr(self, field.name)}; it must be above 0"
-                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +70,28 @@ class ProcessResult:
     stdout: Path
     stderr: Path
     enforced_by: str
+    """The tier and what goes with it, such as `cgroup-v1+cpuset+private-shm`."""
     measured_by: str
+    scratch_bytes: int = 0
+    """The most bytes that were found allocated below the scratch folder."""
+    scratch_files: int = 0
+    cores: tuple[int, ...] = ()
+    """CPUs that the run was bound to."""
+    cores_shared: bool = False
+    """Whether another run was bound to some of them as well."""
+    pressure: NodePressure = NodePressure()  # noqa: RUF009 - immutable
+
+    @property
+    def was_starved(self) -> bool:
+        """Whether a busy node kept it from running.
+
+        A node is busy as soon as the run itself has more threads than cores. So one that used its
+        cores nearly all the time had them, whatever the node says, unless the hypervisor took
+        them away.
+        """
+        steal = self.pressure.steal or 0.0
+        had_its_cores = self.cpu_seconds >= _FULL_SHARE * self.wall_seconds * len(self.cores)
+        return self.pressure.is_high and (steal > BUSY_SHARE or not had_its_cores)
 
 
 def run(
@@ -120,13 +101,15 @@ def run(
     scratch: Path,
     spool: Path,
     limits: Limits,
+    enforcement: Enforcement | None = None,
 ) -> ProcessResult:
     """Run a command in `scratch` and return once nothing that it started is alive.
 
     The program is a path (relative to `scratch` if relative) or is looked up in the PATH of
-    `environment`, which is all the environment it gets. Standard input is empty. Output goes to
-    the files `stdout` and `stderr` in `spool`, a folder outside `scratch` that holds no other
-    run's output. Can be called from any thread.
+    `environment`, which is all the environment it gets beside `TLAGRID_RUN`, the run's name.
+    Standard input is empty. Output goes to the files `stdout` and `stderr` in `spool`, a folder
+    outside `scratch` that holds no other run's output. The limits are held by `enforcement`, one
+    of `examine_node()`'s, or the best of them. Can be called from any thread.
 
     Raises RunnerError if there is no result for the command to answer for, and ValueError for
     arguments that contradict each other. On any other exception, such as KeyboardInterrupt,
@@ -141,42 +124,102 @@ def run(
         raise RunnerError(f"scratch folder {scratch} does not exist; create it first")
     if unnamed := [name for name in environment if not name or "=" in name]:
         raise ValueError(f"environment has the name {unnamed[0]!r}; no variable can be called so")
-    stdout, stderr = spool / "stdout", spool / "stderr"
+    for text in (*argv, *(part for entry in environment.items() for part in entry)):
+        if "\0" in text:
+            raise ValueError(f"an argument or environment entry contains NUL: {text!r}")
     program = _program(argv[0], environment)
-    request = _request(
-        [
-            *(limits.wall_seconds, limits.output_bytes, limits.cpu_seconds, limits.memory_bytes),
-            *(limits.processes, limits.scratch_bytes, scratch, stdout, stderr, program),
-            *(len(argv), *argv, *(f"{name}={value}" for name, value in environment.items())),
-        ]
-    )
     try:
         spool.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunnerError(f"spool folder {spool} cannot be made: {error.strerror}") from error
-    answer = _supervised(request, limits.wall_seconds + _GRACE_SECONDS)
-    match answer.decode("utf-8", "replace").split("\0"):
-        case ["result", code, signal, limit, cpu, wall, peak, output]:
-            return ProcessResult(
-                exit_code=int(code) if code else None,
-                signal=int(signal) if signal else None,
-                limit=Limit(limit) if limit else None,
-                cpu_seconds=float(cpu),
-                wall_seconds=float(wall),
-                peak_memory_bytes=int(peak),
-                output_bytes=int(output),
-                stdout=stdout,
-                stderr=stderr,
-                enforced_by=ENFORCED_BY,
-                measured_by=MEASURED_BY,
-            )
-        case ["error", reason]:
-            raise RunnerError(f"run of {argv[0]} in {scratch}: {reason}")
-        case _:
-            raise RunnerError(
-                f"run of {argv[0]} in {scratch}: its supervisor ended without a result; it was "
-                "killed (out of memory?) or could not start"
-            )
+    guard = _guard()
+    enforcement = enforcement or _chosen(guard.examination)
+    request = RunRequest(
+        program=program,
+        argv=tuple(argv),
+        environment=dict(environment),
+        scratch=str(scratch),
+        stdout=str(spool / "stdout"),
+        stderr=str(spool / "stderr"),
+        limits=limits,
+        enforcement=enforcement,
+        core_locks=f"{_CORE_LOCKS}-{os.geteuid()}",
+    )
+    report = _supervised(guard, request)
+    if report is None or report.error is not None:
+        reason = report.error if report else None
+        raise RunnerError(
+            f"run of {argv[0]} in {scratch}: "
+            + (reason or "its supervisor ended without a result; it was killed (out of memory?)")
+        )
+    return ProcessResult(
+        exit_code=report.exit_code,
+        signal=report.signal,
+        limit=Limit(report.limit) if report.limit else None,
+        cpu_seconds=report.cpu_seconds,
+        wall_seconds=report.wall_seconds,
+        peak_memory_bytes=report.peak_memory_bytes,
+        output_bytes=report.output_bytes,
+        stdout=spool / "stdout",
+        stderr=spool / "stderr",
+        enforced_by=str(enforcement),
+        measured_by=_MEASURED_BY[enforcement.tier],
+        scratch_bytes=report.scratch_bytes,
+        scratch_files=report.scratch_files,
+        cores=report.cores,
+        cores_shared=report.cores_shared,
+        pressure=report.pressure,
+    )
+
+
+def examine_node() -> Examination:
+    """The ways of holding limits that work here, tried once per process; the best comes first.
+
+    Raises:
+        RunnerError: they cannot be tried.
+    """
+    return _guard().examination
+
+
+def node_enforcement() -> Enforcement:
+    """What runs of this process are held by: the best there is, or up to `TLAGRID_ENFORCEMENT`.
+
+    Raises:
+        RunnerError: it cannot be found out, or that setting names no tier.
+    """
+    return _chosen(_guard().examination)
+
+
+def _guard() -> Guard:
+    try:
+        guard = this_guard()
+    except GuardError as error:
+        raise RunnerError(str(error)) from error
+    _sweep_once(guard.owner)
+    return guard
+
+
+@functools.lru_cache(maxsize=1)
+def _sweep_once(_process: int) -> None:
+    """Before a process's first run: remove what earlier runs left whose processes are all gone."""
+    for enforcement in this_guard().examination.enforcements:
+        remove_groups(enforcement)
+    kill_processes()
+    remove_scratch(Path(tempfile.gettempdir()))
+
+
+def _chosen(examination: Examination) -> Enforcement:
+    setting = os.environ.get(TIER_SETTING)
+    if not setting:
+        return examination.enforcements[0]
+    for enforcement in examination.enforcements:
+        if str(enforcement) == setting:
+            return enforcement
+    try:
+        return examination.best(Tier(setting))
+    except ValueError:
+        choice = ", ".join([*Tier, *map(str, examination.enforcements)])
+        raise RunnerError(f"{TIER_SETTING} is {setting!r}; it must be one of {choice}") from None
 
 
 def _program(name: str, environment: Mapping[str, str]) -> str:
@@ -189,100 +232,73 @@ def _program(name: str, environment: Mapping[str, str]) -> str:
     return found
 
 
-def _request(values: Sequence[object]) -> bytes:
-    encoded = [os.fsencode(str(value)) for value in values]
-    for value in encoded:
-        if b"\0" in value:
-            raise ValueError(f"an argument or environment entry contains NUL: {value!r}")
-    return b"\0".join(encoded)
-
-
-def _supervised(request: bytes, patience: float) -> bytes:
-    """Start a supervisor, send the request, return its answer after it has ended."""
-    ours, theirs = socket.socketpair()
-    guard: subprocess.Popen[bytes] | None = None
+def _supervised(guard: Guard, request: RunRequest) -> RunReport | None:
+    """Hand the request to a supervisor; return its report once nothing of the run is alive."""
     try:
-        with theirs:
-            guard = _start_guard(theirs)
-        ours.sendall(len(request).to_bytes(8, "big") + request)
-        return _receive(ours, time.monotonic() + patience)
-    except OSError as error:
-        raise RunnerError(f"the run's supervisor cannot be started or reached: {error}") from error
-    finally:
-        # Shut down, not only closed: a copy of our end in a child that another thread forks
-        # would keep a closed one open.
-        with suppress(OSError):
-            ours.shutdown(socket.SHUT_RDWR)
-        ours.close()
-        if guard is not None:
-            _await_end(guard)
-
-
-def _start_guard(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    library_path = os.environ.get("LD_LIBRARY_PATH")  # the interpreter may need it to load
+        connection = guard.connect(request.enforcement)
+    except GuardError:  # killed since the last run: its successor serves
+        guard = _guard()
+        try:
+            connection = guard.connect(request.enforcement)
+        except GuardError as error:
+            raise RunnerError(str(error)) from error
+    answer = bytearray()
+    ended = False
     try:
-        caller = os.pidfd_open(os.getpid())
-    except OSError:  # refused by some sandboxes; the socket alone tells of nearly every death
-        caller = -1
-    control = theirs.fileno()
-    arguments = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(control), str(caller), str(_ROOT)]
-    try:
-        return subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={} if library_path is None else {"LD_LIBRARY_PATH": library_path},
-            cwd="/",
-            pass_fds=[control] if caller < 0 else [control, caller],
-            start_new_session=True,
+        with suppress(BrokenPipeError, ConnectionResetError):  # it died: the answer is empty
+            connection.sendall(request.encode())
+        ended = _receive(
+            connection, answer, time.monotonic() + request.limits.wall_seconds + _GRACE_SECONDS
         )
     finally:
-        if caller >= 0:
-            os.close(caller)
+        if not ended:
+            _abandon(connection)
+        connection.close()
+    try:
+        return RunReport.decode(bytes(answer))
+    except ValueError:
+        if guard.is_gone and not guard.await_end(_GRACE_SECONDS):
+            raise RunnerError("the run's guard was killed, and its keeper does not end") from None
+        return None
 
 
-def _receive(ours: socket.socket, deadline: float) -> bytes:
-    """Read the answer, to its end of file.
+def _receive(connection: socket.socket, answer: bytearray, deadline: float) -> bool:
+    """Read the answer to its end of file, which comes when the run and its supervisor are gone.
 
     In slices, for an interrupt that another thread asks for (`_thread.interrupt_main`, Ray's
-    cancel) does not wake a blocked system call.
+    cancel) does not wake a blocked system call. False when the deadline passed.
     """
-    ours.settimeout(_WAIT_SLICE_SECONDS)
-    answer = b""
+    connection.settimeout(_WAIT_SLICE_SECONDS)
     while time.monotonic() < deadline:
         try:
-            part = ours.recv(1 << 16)
+            part = connection.recv(1 << 16)
         except TimeoutError:
             continue
         except ConnectionResetError:  # it died before it read the whole request
-            return answer
+            return True
         if not part:
-            return answer
+            return True
         answer += part
-    raise RunnerError("the run's supervisor does not answer, long after the wall limit")
+    return False
 
 
-def _await_end(guard: subprocess.Popen[bytes]) -> None:
-    """Wait until guard and supervisor, and so all of the command, are gone.
-
-    An interrupt meanwhile is kept until then.
-    """
-    deadline = time.monotonic() + _GRACE_SECONDS
+def _abandon(connection: socket.socket) -> None:
+    """Have everything killed, and wait until it is; an interrupt meanwhile is kept until then."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
     interrupt: KeyboardInterrupt | None = None
+    deadline = time.monotonic() + _GRACE_SECONDS
     while True:
         try:
-            guard.wait(timeout=max(0.0, deadline - time.monotonic()))
+            ended = _receive(connection, bytearray(), deadline)
         except KeyboardInterrupt as error:
             interrupt = error
             continue
-        except subprocess.TimeoutExpired:
-            guard.kill()
-            guard.wait()
+        if interrupt is not None:
+            raise interrupt
+        if not ended:
             raise RunnerError(
                 f"the run's processes are still alive {_GRACE_SECONDS:g} s after they were to be "
                 "killed; the node needs a look (a dead network file system?)"
-            ) from interrupt
-        if interrupt is not None:
-            raise interrupt
+            )
         return

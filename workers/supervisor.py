@@ -1,164 +1,177 @@
-"""The processes that stand beside one run: start a command, watch its tree, end it.
+"""The process that stands beside one run: starts the command, watches its tree, ends it.
 
-`workers.runner` starts this in an isolated interpreter with two descriptors as arguments: one
-end of a socket pair, and a pidfd of the caller or -1. Over the socket come the request and
-then nothing: its end of file, like the caller's death, means "kill everything". Back goes one
-answer. Both are fields separated by NUL, the one byte that no argument, path or environment
-entry can contain.
-
-Two processes come of it. The *guard* is the caller's child and only waits for the other, the
-*supervisor*: a worker's direct children are what Ray kills when a worker goes, and the
-supervisor has to outlive that to sweep. If the supervisor itself is killed, its orphans become
-the guard's and the guard sweeps. While the guard lives it also reaps the supervisor, so none
-is left behind as a zombie in a container whose first process never waits.
-
-Standard library only, and little of it: each import delays every run.
+The guard (`workers.guard`) forks one for each run, with a connection to the caller. Over it come
+the request and then nothing: its end of file, like the caller's death, means "kill everything".
+Back goes one report, when nothing of the command is left.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-import resource
 import select
-import sys
+import signal
+import socket
 import time
+from contextlib import suppress
+from pathlib import Path
 
-from workers.process_tree import Accounts, Tree, become_subreaper, kill_tree
-from workers.tree_usage import Caps, Usage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal
-else:
-    # The C half of `signal`: the Python half builds enums, as slow as half an interpreter start.
-    import _signal as signal
+from workers import confinement
+from workers.core_pinning import claim_cores
+from workers.group_usage import GroupUsage
+from workers.launch import Launch, StartError
+from workers.leftovers import RUN_VARIABLE
+from workers.node_pressure import PressureMeter
+from workers.process_tree import Accounts, Tree, kill_tree
+from workers.run_protocol import CallerGoneError, RunReport, RunRequest
+from workers.scratch_usage import ScratchUsage
+from workers.shared_memory import SharedMemoryFiles
+from workers.spool import Spool
+from workers.tree_usage import SampledUsage
 
 _SAMPLE_SECONDS = 0.1
+_FIRST_SAMPLE_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
-_PR_SET_PDEATHSIG = 1
-_PR_SET_NO_NEW_PRIVS = 38
+_SHM_SLACK_BYTES = 1 << 20
 
 
-def main() -> None:
-    """Split into guard and supervisor; both end once nothing of the command is left."""
-    # The caller's death is one of these becoming readable.
-    control, *callers = (int(argument) for argument in sys.argv[1:3] if argument != "-1")
-    lifelines = (control, *callers)
-    for descriptor in lifelines:
-        os.set_inheritable(descriptor, False)
-    # Dispositions and masks are inherited over exec: a caller that ignores SIGCHLD would make
-    # the kernel reap our children unseen. What ends us is the caller's end, not a signal.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    become_subreaper()
-    supervisor = os.fork()
-    if supervisor:
-        for descriptor in lifelines:
-            os.close(descriptor)
-        _guard(supervisor)
-    else:
-        become_subreaper()
-        _supervise(control, lifelines)
-    os._exit(0)  # an orderly interpreter shutdown would only take time
+def supervise(connection: socket.socket, caller: int | None, name: str) -> None:
+    """Serve one request and report; returns once nothing of the command is left.
 
-
-def _guard(supervisor: int) -> None:
-    """Wait for the supervisor, and sweep in its place if it did not end well."""
-    while True:
-        _, status = os.waitpid(supervisor, os.WUNTRACED)
-        if not os.WIFSTOPPED(status):
-            break
-        os.kill(supervisor, signal.SIGCONT)  # a command may try to freeze its supervisor
-    if status:
-        kill_tree(Tree(os.getpid()), Accounts(main=0))
-
-
-def _supervise(control: int, lifelines: tuple[int, ...]) -> None:
+    Args:
+        connection: to the caller.
+        caller: a pidfd of the caller, if it could make one.
+        name: what this run's control group is called.
+    """
     try:
-        answer = _Run(_read_request(control), lifelines).answer()
-    except _CallerGoneError:
+        request = RunRequest.receive(connection)
+        lifelines = [connection.fileno(), *([] if caller is None else [caller])]
+        report = _Run(request, lifelines, name).report()
+    except CallerGoneError:
         return
-    except _StartError as error:
-        answer = ("error", str(error))
+    except StartError as error:
+        report = RunReport(error=str(error))
     except BaseException as error:
-        _send(control, ("error", f"{type(error).__name__}: {error}"))
+        _send(connection, RunReport(error=f"{type(error).__name__}: {error}"))
         raise  # an exit status that is not 0 tells the guard to sweep
-    _send(control, answer)
+    _send(connection, report)
 
 
-class _CallerGoneError(Exception):
-    """The caller died or gave up: there is nobody to answer."""
-
-
-class _StartError(Exception):
-    """The command could not be started."""
-
-
-class _Request:
-    """What to run, where, and within which limits."""
-
-    def __init__(self, fields: list[bytes]) -> None:
-        self.wall_seconds = float(fields[0])
-        self.output_bytes = int(fields[1])
-        self.caps = Caps(float(fields[2]), int(fields[3]), int(fields[4]), int(fields[5]))
-        self.scratch, self.stdout, self.stderr, self.program = fields[6:10]
-        environment = 11 + int(fields[10])
-        self.argv = fields[11:environment]
-        entries = (entry.partition(b"=") for entry in fields[environment:])
-        self.environment = {name: value for name, _, value in entries}
+def _send(connection: socket.socket, report: RunReport) -> None:
+    """Report; a caller that died meanwhile needs nothing."""
+    with suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(report.encode())
 
 
 class _Run:
     """One command from its start to the last of its descendants."""
 
-    def __init__(self, request: _Request, lifelines: tuple[int, ...]) -> None:
+    def __init__(self, request: RunRequest, lifelines: list[int], name: str) -> None:
         self._request = request
+        self._limits = request.limits
         self._lifelines = lifelines
-        self._wake, wake_writer = os.pipe()
-        os.set_blocking(self._wake, False)
-        os.set_blocking(wake_writer, False)
-        # The handler must exist for the wake-up byte to be written, and has nothing to do.
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
-        self._spool = _Spool(request)
-        self._started = time.monotonic()
-        self._accounts = Accounts(_start(request, self._spool.writers))
+        self._wake = _wake_on_child_end()
+        self._spool = Spool(request.stdout, request.stderr, self._limits.output_bytes)
+        scratch = os.fsencode(request.scratch)
+        self._scratch = ScratchUsage(
+            scratch, self._limits.scratch_bytes, self._limits.scratch_files
+        )
+        self._cores = claim_cores(self._limits.cores, Path(request.core_locks))
+        self._shared_files: SharedMemoryFiles | None = None
+        if request.enforcement.private_shm:
+            confinement.enter_private_namespaces(
+                # Room for a little more than is allowed, so that a full one is over the limit.
+                self._limits.memory_bytes + _SHM_SLACK_BYTES,
+                self._limits.scratch_files,
+                scratch,
+            )
+        elif request.enforcement.group(name) is None:
+            self._shared_files = SharedMemoryFiles()
+        self._group = request.enforcement.group(name)
+        try:
+            if self._group is not None:
+                self._group.set_up(self._limits, self._cores.cpus)
+            self._pressure = PressureMeter()
+            self._started = time.monotonic()
+            environment = request.environment | {RUN_VARIABLE: name}
+            outputs = self._spool.writers
+            main = Launch(request, environment, outputs, self._group, self._cores).start()
+        except BaseException:
+            if self._group is not None:
+                self._group.remove()
+            raise
+        self._accounts = Accounts(main)
         self._spool.close_writers()
         self._tree = Tree(os.getpid())
-        self._usage = Usage(request.caps, request.scratch, self._tree, self._accounts)
+        self._usage = self._usage_by(request)
         self._poller = select.poll()
-        for descriptor in (*lifelines, self._wake, *self._spool.readers):
+        group_wake = [] if self._group is None or self._group.wake is None else [self._group.wake]
+        for descriptor in (*lifelines, self._wake, *group_wake, *self._spool.readers):
             self._poller.register(descriptor, select.POLLIN)
 
-    def answer(self) -> tuple[str, ...]:
+    def _usage_by(self, request: RunRequest) -> GroupUsage | SampledUsage:
+        enforcement = request.enforcement
+        if self._group is not None and enforcement.private_shm:
+            return GroupUsage(self._group, self._limits, self._accounts, None)
+        if enforcement.private_shm:
+            shared_memory = lambda _: confinement.shared_memory_bytes()  # noqa: E731
+        elif self._shared_files is not None:
+            shared_memory = self._shared_files.bytes
+        else:
+            shared_memory = lambda _: 0  # noqa: E731 - the group counts them
+        sampled = SampledUsage(self._limits, self._tree, self._accounts, shared_memory)
+        if self._group is None:
+            return sampled
+        return GroupUsage(self._group, self._limits, self._accounts, sampled)
+
+    def report(self) -> RunReport:
         """Tell how the command ended, once nothing of it is left."""
         try:
             limit = self._watch()
         finally:
-            kill_tree(self._tree, self._accounts)
+            self._end()
         self._spool.drain()
-        limit = limit or ("output" if self._spool.over else self._usage.final_limit())
+        limit = limit or self._final_limit()
+        cpu_seconds, peak_bytes = self._usage.cpu_seconds, self._usage.peak_bytes
+        if self._group is not None:
+            self._group.remove()
         code = os.waitstatus_to_exitcode(self._accounts.main_status)
-        return (
-            "result",
-            str(code) if code >= 0 else "",
-            str(-code) if code < 0 else "",
-            limit or "",
-            repr(self._usage.cpu_seconds),
-            repr(self._accounts.main_ended - self._started),
-            str(self._usage.peak_bytes),
-            str(self._spool.bytes),
+        return RunReport(
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            limit=limit,
+            cpu_seconds=cpu_seconds,
+            wall_seconds=self._accounts.main_ended - self._started,
+            peak_memory_bytes=peak_bytes,
+            output_bytes=self._spool.bytes,
+            scratch_bytes=self._scratch.bytes,
+            scratch_files=self._scratch.files,
+            cores=self._cores.cpus,
+            cores_shared=self._cores.shared,
+            pressure=self._pressure.pressure(),
         )
+
+    def _final_limit(self) -> str | None:
+        over_scratch = self._scratch.ends_over()
+        if self._spool.over:
+            return "output"
+        return self._usage.final_limit() or ("scratch" if over_scratch else None)
+
+    def _end(self) -> None:
+        """Kill all of it: the group as one, then whatever left the group."""
+        if self._group is not None and self._accounts.reap():
+            self._group.kill()
+        kill_tree(self._tree, self._accounts.reap)
+        if self._shared_files is not None:
+            self._shared_files.remove_leftovers()
 
     def _watch(self) -> str | None:
         """Return when the main process has ended (None) or a limit has fired (its name)."""
-        deadline = self._started + self._request.wall_seconds
-        sample_at = self._started + _SAMPLE_SECONDS
+        deadline = self._started + self._limits.wall_seconds
+        # Sooner at first: much is over within the first tenth of a second.
+        interval = _FIRST_SAMPLE_SECONDS
+        sample_at = self._started + interval
         while True:
-            self._serve_until(min(sample_at, deadline))
+            woken = self._serve_until(min(sample_at, deadline))
             self._accounts.reap()
             if self._accounts.main_ended:
                 return None
@@ -167,161 +180,41 @@ class _Run:
             now = time.monotonic()
             if now >= deadline:
                 return "wall"
-            if now >= sample_at:
+            if woken or now >= sample_at:
                 if limit := self._usage.limit():
                     return limit
+                if self._scratch.is_over():
+                    return "scratch"
                 cost = time.monotonic() - now
-                sample_at = now + max(_SAMPLE_SECONDS, 5 * cost)
+                interval = min(2 * interval, _SAMPLE_SECONDS)
+                sample_at = now + max(interval, 5 * cost)
 
-    def _serve_until(self, moment: float) -> None:
-        """Copy output as it comes; return at the moment, or earlier when anything happened."""
+    def _serve_until(self, moment: float) -> bool:
+        """Copy output as it comes; return at the moment, or earlier when anything happened.
+
+        True when the group reached a limit.
+        """
+        woken = False
         pause = max(0.0, moment - time.monotonic())
         for descriptor, _ in self._poller.poll(pause * 1000):
             if descriptor in self._lifelines:
-                raise _CallerGoneError
+                raise CallerGoneError
             if descriptor == self._wake:
                 os.read(self._wake, _CHUNK_BYTES)
+            elif self._group is not None and descriptor == self._group.wake:
+                self._group.heed_wake()
+                woken = True
             elif self._spool.copy(descriptor) == b"":
                 self._poller.unregister(descriptor)
+        return woken
 
 
-class _Spool:
-    """The command's two pipes, and the files that they are copied to up to the cap."""
-
-    def __init__(self, request: _Request) -> None:
-        self.bytes = 0
-        self.over = False
-        self._cap = request.output_bytes
-        self._files: dict[int, tuple[int, str]] = {}
-        self.writers: list[int] = []
-        for path in (os.fsdecode(request.stdout), os.fsdecode(request.stderr)):
-            # O_EXCL: what an earlier run said is evidence.
-            target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-            reader, writer = os.pipe()
-            os.set_blocking(reader, False)
-            self._files[reader] = (target, path)
-            self.writers.append(writer)
-
-    @property
-    def readers(self) -> list[int]:
-        """The pipes' reading ends."""
-        return list(self._files)
-
-    def close_writers(self) -> None:
-        """Leave the writing ends to the command alone, or the pipes would never end."""
-        for writer in self.writers:
-            os.close(writer)
-
-    def copy(self, reader: int) -> bytes | None:
-        """Copy a chunk of one pipe; empty at its end, None when it holds nothing for now."""
-        try:
-            chunk = os.read(reader, _CHUNK_BYTES)
-        except BlockingIOError:  # a command can read its own output through /proc/self/fd
-            return None
-        target, path = self._files[reader]
-        kept = chunk[: self._cap - self.bytes]
-        self.over = self.over or len(kept) < len(chunk)
-        self.bytes += len(kept)
-        while kept:
-            try:
-                kept = kept[os.write(target, kept) :]
-            except OSError as error:
-                raise OSError(error.errno, error.strerror, path) from None
-        return chunk
-
-    def drain(self) -> None:
-        """Copy what is left in the pipes.
-
-        The writers are dead, so an empty pipe is a finished one: not waiting for end of file
-        keeps a foreign process that was handed a descriptor from holding the run up.
-        """
-        for reader in self._files:
-            while self.copy(reader):
-                pass
-
-
-def _start(request: _Request, outputs: list[int]) -> int:
-    """Fork and execute the command; returns its pid once it is executing."""
-    failure, failure_writer = os.pipe()
-    supervisor = os.getpid()
-    niceness = os.getpriority(os.PRIO_PROCESS, 0)
-    main = os.fork()
-    if not main:
-        try:
-            _execute(request, outputs, supervisor)
-        except (OSError, ValueError) as error:
-            os.write(failure_writer, str(error).encode("utf-8", "replace"))
-        finally:
-            os._exit(127)
-    os.close(failure_writer)
-    reason = os.read(failure, _CHUNK_BYTES)  # the writing end closes when exec succeeds
-    os.close(failure)
-    if reason:
-        os.waitpid(main, 0)
-        raise _StartError(f"{os.fsdecode(request.program)} cannot be started: {reason.decode()}")
-    # Among a thousand runnable children of a fork bomb we would get a thousandth of a core.
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, niceness - 20)
-    except PermissionError:
-        return main  # an ordinary user may not: slower, still right
-    return main
-
-
-def _execute(request: _Request, outputs: list[int], supervisor: int) -> None:
-    """Become the command, in the state that it is promised; all other descriptors close."""
-    os.setsid()
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:
-        raise OSError("the supervisor died")
-    # Without set-user-id programs no descendant becomes a user that we could not kill.
-    prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-    # 1, not 0: no file can be that small, and a core_pattern that is a pipe honours only this
-    # value (fs/coredump.c), else a crash handler of the host would collect candidates' cores.
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    core = 1 if hard == resource.RLIM_INFINITY else min(1, hard)
-    resource.setrlimit(resource.RLIMIT_CORE, (core, core))
-    _prefer_as_oom_victim()
-    os.umask(0o077)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(outputs[0], 1)
-    os.dup2(outputs[1], 2)
-    os.chdir(request.scratch)
-    os.execve(request.program, request.argv, request.environment)  # noqa: S606
-
-
-def _prefer_as_oom_victim() -> None:
-    """Let the kernel take the command rather than us or the worker when memory runs out."""
-    try:
-        os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY), b"1000")
-    except OSError:
-        return  # a read-only /proc: the kernel decides by size alone
-
-
-def _read_request(control: int) -> _Request:
-    """Read a request: its length in 8 bytes, then its fields."""
-    length = int.from_bytes(_read_exactly(control, 8), "big")
-    return _Request(_read_exactly(control, length).split(b"\0"))
-
-
-def _read_exactly(descriptor: int, count: int) -> bytes:
-    parts = b""
-    while len(parts) < count:
-        part = os.read(descriptor, count - len(parts))
-        if not part:
-            raise _CallerGoneError
-        parts += part
-    return parts
-
-
-def _send(control: int, fields: tuple[str, ...]) -> None:
-    """Answer; a caller that died meanwhile needs none."""
-    answer = "\0".join(fields).encode("utf-8", "replace")
-    try:
-        while answer:
-            answer = answer[os.write(control, answer) :]
-    except (BrokenPipeError, ConnectionResetError):
-        return
+def _wake_on_child_end() -> int:
+    """A descriptor that becomes readable when a child ends."""
+    wake, writer = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(writer, False)
+    # The handler must exist for the wake-up byte to be written, and has nothing to do.
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return wake

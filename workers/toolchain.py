@@ -28,8 +28,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from workers.config_file import KEYWORDS
+from workers.limits import Limits
 from workers.records import Toolchain
-from workers.runner import Limits, RunnerError, run
+from workers.runner import RunnerError, run
 
 JAVA_SETTING = "TLAGRID_JAVA"
 TLA2TOOLS_SETTING = "TLAGRID_TLA2TOOLS"

@@ -1,47 +1,33 @@
 """What a process tree uses: sampled while it lives, exact where the kernel keeps count.
 
-CPU time, memory, processes and scratch bytes against the limits of one run. What sampling
-cannot see is told in `workers.runner`. Standard library only, like the supervisor.
+CPU time, memory and processes against the limits of one run, without control groups. What
+sampling cannot see is told in docs/quotas.md.
 """
 
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable, Iterable
 
+from workers.limits import Limits
 from workers.process_tree import Accounts, Process, Tree, read_proc
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_WALK_SECONDS = 0.5
-_WALK_SLICE_SECONDS = 0.005
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_BLOCK_BYTES = 512  # the unit of st_blocks whatever the file system's own, stat(2)
+
+SharedMemory = Callable[[Iterable[int]], int]
+"""Bytes that the processes with these pids have in /dev/shm."""
 
 
-class Caps:
-    """The limits that this module decides."""
-
-    def __init__(
-        self, cpu_seconds: float, memory_bytes: int, processes: int, scratch_bytes: int
-    ) -> None:
-        self.cpu_seconds = cpu_seconds
-        self.memory_bytes = memory_bytes
-        self.processes = processes
-        self.scratch_bytes = scratch_bytes
-
-
-class Usage:
+class SampledUsage:
     """The usage of one run's tree, sample by sample."""
 
-    def __init__(self, caps: Caps, scratch: bytes, tree: Tree, accounts: Accounts) -> None:
-        self._caps = caps
+    def __init__(
+        self, limits: Limits, tree: Tree, accounts: Accounts, shared_memory: SharedMemory
+    ) -> None:
+        self._limits = limits
         self._tree = tree
         self._accounts = accounts
-        self._scratch = scratch
-        self._walk = _ScratchWalk(scratch, caps.scratch_bytes)
+        self._shared_memory = shared_memory
         self._sampled_peak = 0
         self._own_ticks: dict[tuple[int, int], int] = {}
         self._vanished_ticks = 0
@@ -57,12 +43,12 @@ class Usage:
 
     def final_limit(self) -> str | None:
         """Name the limit that the finished run is over: what no sample saw counts too."""
-        if self.cpu_seconds > self._caps.cpu_seconds:
+        if self.cpu_seconds > self._limits.cpu_seconds:
             return "cpu"
-        if self._accounts.largest_bytes > self._caps.memory_bytes:
+        shared = self._shared_memory(())
+        self._sampled_peak = max(self._sampled_peak, shared)
+        if max(self._accounts.largest_bytes, shared) > self._limits.memory_bytes:
             return "memory"
-        if exceeds(self._scratch, self._caps.scratch_bytes):
-            return "scratch"
         return None
 
     @property
@@ -87,14 +73,14 @@ class Usage:
     def _sample(self) -> str | None:
         self._accounts.reap()
         processes = self._tree.scan()
-        if self._sample_cpu(processes) > self._caps.cpu_seconds:
-            return "cpu"
-        if self._sample_memory(processes) > self._caps.memory_bytes:
-            return "memory"
-        if len(processes) > self._caps.processes:
+        # First, and nothing else then: to look closer at each of a fork bomb's would take longer
+        # than it needs to fork as many again.
+        if sum(process.threads for process in processes) > self._limits.processes:
             return "processes"
-        if self._walk.is_over():
-            return "scratch"
+        if self._sample_cpu(processes) > self._limits.cpu_seconds:
+            return "cpu"
+        if self._sample_memory(processes) > self._limits.memory_bytes:
+            return "memory"
         return None
 
     def _sample_cpu(self, processes: list[Process]) -> float:
@@ -113,85 +99,33 @@ class Usage:
         Resident sets count shared pages once per process, so their sum is an upper bound:
         the costly proportional figures are read only where that bound would matter.
         """
-        memory = sum(process.rss_bytes for process in processes)
-        if memory > min(self._sampled_peak, self._caps.memory_bytes):
-            if len(processes) > 1:
-                largest = max(process.rss_bytes for process in processes)
-                memory = max(largest, sum(_proportional_bytes(process) for process in processes))
+        shared = self._shared_memory([process.pid for process in processes])
+        memory = sum(process.rss_bytes for process in processes) + shared
+        if memory > min(self._sampled_peak, self._limits.memory_bytes):
+            if len(processes) > 1 or shared:
+                largest = max((process.rss_bytes for process in processes), default=0)
+                memory = max(largest, _proportional_bytes(processes, shared))
             self._sampled_peak = max(self._sampled_peak, memory)
         return memory
 
 
-class _ScratchWalk:
-    """Walks through the scratch folder again and again, each in slices of bounded cost."""
+def _proportional_bytes(processes: list[Process], shared: int) -> int:
+    """Resident pages, each divided by the number of its users (PSS), and what is not mapped.
 
-    def __init__(self, folder: bytes, cap: int) -> None:
-        self._folder = folder
-        self._cap = cap
-        self._walk: Iterator[int] | None = None
-        self._slices = 0
-        self._next_at = 0.0
-
-    def is_over(self) -> bool:
-        """Go on with the walk for a little while."""
-        now = time.monotonic()
-        if self._walk is None:
-            if now < self._next_at:
-                return False
-            self._walk, self._slices = allocated(self._folder), 0
-        self._slices += 1
-        for total in self._walk:
-            if total > self._cap:
-                self._walk = None
-                # Files that moved during the walk were counted twice: look again at once.
-                return exceeds(self._folder, self._cap)
-            if time.monotonic() >= now + _WALK_SLICE_SECONDS:
-                return False
-        self._walk = None
-        self._next_at = now + max(_WALK_SECONDS, 10 * self._slices * _WALK_SLICE_SECONDS)
-        return False
-
-
-def exceeds(folder: bytes, cap: int) -> bool:
-    """Tell whether more than `cap` bytes are allocated below the folder."""
-    return any(total > cap for total in allocated(folder))
-
-
-def allocated(folder: bytes) -> Iterator[int]:
-    """Yield the bytes allocated below the folder: the sum so far now and then, at last all.
-
-    Allocated, not apparent: a sparse file uses what it uses. A file with several names counts
-    once, links are not followed, and what cannot be listed does not count.
+    Files in /dev/shm that are mapped are among the resident pages already.
     """
-    total = entries = 0
-    linked: set[tuple[int, int]] = set()
-    folders = [folder]
-    while folders:
-        try:
-            with os.scandir(folders.pop()) as listing:
-                for entry in listing:
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:  # deleted meanwhile
-                        continue
-                    entries += 1
-                    if entries % 64 == 0:
-                        yield total
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    elif status.st_nlink > 1:
-                        if (status.st_dev, status.st_ino) in linked:
-                            continue
-                        linked.add((status.st_dev, status.st_ino))
-                    total += status.st_blocks * _BLOCK_BYTES
-        except OSError:
-            continue
-    yield total
+    total = mapped = 0
+    for process in processes:
+        figures = dict(
+            line.split(b":", 1)
+            for line in read_proc(process.pid, "smaps_rollup").splitlines()
+            if line.startswith(b"Pss")
+        )
+        total += _kilobytes(figures, b"Pss", process.rss_bytes)
+        mapped += _kilobytes(figures, b"Pss_Shmem", 0)
+    return total + max(0, shared - mapped)
 
 
-def _proportional_bytes(process: Process) -> int:
-    """Return the process's resident pages, each divided by the number of its users (PSS)."""
-    for line in read_proc(process.pid, "smaps_rollup").splitlines():
-        if line.startswith(b"Pss:"):
-            return int(line.split()[1]) * 1024
-    return process.rss_bytes
+def _kilobytes(figures: dict[bytes, bytes], name: bytes, default: int) -> int:
+    figure = figures.get(name)
+    return default if figure is None else int(figure.split()[0]) * 1024

@@ -13,8 +13,11 @@ from types import TracebackType
 from typing import Self
 
 from workers.evidence import Evidence
+from workers.leftovers import SCRATCH_PREFIX
+from workers.limits import Limits
+from workers.process_identity import this_process
 from workers.records import Quota, Resources
-from workers.runner import Limits, ProcessResult, run
+from workers.runner import ProcessResult, run
 from workers.toolchain import child_environment
 
 KEPT_LOG_BYTES = 512 * 1024
@@ -28,7 +31,7 @@ class Workspace:
         self.evidence: list[Evidence] = []
         self._quota = quota
         self._runs: list[ProcessResult] = []
-        self._folder = Path(tempfile.mkdtemp(prefix="tlagrid-run-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{this_process()}-"))
         self.scratch = self._folder / "scratch"
         """The folder that tools run in and may write to."""
         self.scratch.mkdir()
@@ -73,6 +76,9 @@ class Workspace:
                 processes=quota.processes,
                 scratch_bytes=quota.scratch_bytes,
                 output_bytes=quota.output_bytes,
+                scratch_files=quota.scratch_files,
+                open_files=quota.open_files,
+                cores=quota.cores,
             ),
         )
         self._runs.append(result)
@@ -87,7 +93,7 @@ class Workspace:
             self.evidence.append(Evidence(name, content))
 
     def resources(self) -> Resources:
-        """What all runs used together."""
+        """What all runs used together, and how busy the node was during the last, which decided."""
         if not self._runs:
             return Resources()
         return Resources(
@@ -95,6 +101,9 @@ class Workspace:
             wall_seconds=round(sum(result.wall_seconds for result in self._runs), 3),
             peak_memory_bytes=max(result.peak_memory_bytes for result in self._runs),
             measured_by=self._runs[0].measured_by,
+            enforced_by=self._runs[0].enforced_by,
+            pressure=self._runs[-1].pressure,
+            starved=self._runs[-1].was_starved,
         )
 
 

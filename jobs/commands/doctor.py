@@ -12,7 +12,7 @@ from jobs.exit_codes import ExitCode
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from jobs.node_check import Row
+    from jobs.check_row import Row
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,8 @@ def register(app: typer.Typer) -> None:
 
 def doctor_command(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Try everything that grading needs on this machine, and say what mends what is missing."""
-    from jobs.node_check import Status, check_node
+    from jobs.check_row import Status
+    from jobs.node_check import check_node
     from jobs.output import output_console, print_json
     from jobs.run_lookup import find_store
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.store import LocalStore
-from jobs.node_check import Row, Status, check_node
+from jobs.check_row import Row, Status
+from jobs.node_check import check_node
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     "name",
     [
         *("Python", "Ray", "Java", "TLC", "grading a correct specification"),
-        *("finding a violation", "wall limit", "memory limit", "output limit", "store"),
+        *("finding a violation", "enforcement", "wall limit", "cpu limit", "memory limit"),
+        *("processes limit", "output limit", "scratch limit", "store"),
     ],
 )
 def test_what_grading_needs_works_here(rows: dict[str, Row], name: str) -> None:

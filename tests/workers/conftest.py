@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from workers.limits import Limit
 from workers.records import Attempt, Problem
-from workers.runner import Limit, ProcessResult
+from workers.runner import ProcessResult
 from workers.toolchain import TLA2TOOLS_SETTING, Tools, find_tools
 
 LOGS = Path(__file__).parent / "logs"

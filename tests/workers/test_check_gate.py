@@ -9,8 +9,9 @@ import pytest
 from workers.check_gate import decide_check, state_counts
 from workers.config_file import ConfigError, ConfigFile, read_config
 from workers.decision import Decision
+from workers.limits import Limit
 from workers.records import Outcome, PaperClass, StateCounts
-from workers.runner import Limit, ProcessResult
+from workers.runner import ProcessResult
 from workers.tool_mode import parse_transcript, read_transcript
 
 Recorded = Callable[[str, str], ProcessResult]

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from workers.decision import Decision
+from workers.limits import Limit
 from workers.parse_gate import decide_parse
 from workers.records import Outcome, PaperClass
-from workers.runner import Limit, ProcessResult
+from workers.runner import ProcessResult
 from workers.sany_output import read_report
 from workers.staging import StagedModules
 

@@ -1,14 +1,11 @@
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from workers.runner import Limit, Limits, ProcessResult, run
-from workers.tree_usage import allocated, exceeds
+from workers.limits import Limit, Limits
+from workers.runner import ProcessResult, run
 
 MIB = 1 << 20
 LIMITS = Limits(
@@ -32,51 +29,6 @@ def attempt(folder: Path, program: str, limits: Limits = LIMITS) -> ProcessResul
     argv = [sys.executable, "-I", "-S", "-c", program]
     scratch, spool = folder / "scratch", folder / "spool"
     return run(argv, environment={}, scratch=scratch, spool=spool, limits=limits)
-
-
-def measure(folder: Path) -> int:
-    return list(allocated(bytes(folder)))[-1]
-
-
-def blocks(*paths: Path) -> int:
-    return sum(path.lstat().st_blocks * 512 for path in paths)
-
-
-def test_files_count_with_the_blocks_they_use_at_any_depth(tmp_path: Path) -> None:
-    deep = tmp_path / "a" / "b"
-    deep.mkdir(parents=True)
-    (deep / "file").write_bytes(os.urandom(100_000))
-    assert measure(tmp_path) == blocks(tmp_path / "a", deep, deep / "file")
-    assert measure(tmp_path) >= 100_000
-
-
-def test_a_sparse_file_uses_what_it_uses(tmp_path: Path) -> None:
-    with (tmp_path / "sparse").open("wb") as file:
-        file.truncate(1 << 40)
-    assert measure(tmp_path) < 1 << 20
-
-
-def test_a_file_with_two_names_counts_once_and_links_are_not_followed(tmp_path: Path) -> None:
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    (tmp_path / "big").write_bytes(os.urandom(1_000_000))
-    (folder / "file").write_bytes(os.urandom(50_000))
-    os.link(folder / "file", folder / "same")
-    (folder / "link").symlink_to(tmp_path / "big")
-    (folder / "around").symlink_to(folder)
-    links = (folder / "link", folder / "around")
-    assert measure(folder) == blocks(folder / "file", *links)
-
-
-def test_a_folder_that_is_gone_uses_nothing(tmp_path: Path) -> None:
-    assert measure(tmp_path / "absent") == 0
-
-
-@settings(max_examples=200)
-@given(cap=st.integers(0, 1 << 20))
-def test_a_folder_exceeds_exactly_the_caps_below_its_size(cap: int) -> None:
-    folder = Path(__file__).parent
-    assert exceeds(bytes(folder), cap) == (measure(folder) > cap)
 
 
 @pytest.mark.parametrize(
@@ -157,12 +109,3 @@ def test_memory_that_children_share_counts_once(tmp_path: Path) -> None:
 def test_memory_given_back_before_any_sample_still_counts(tmp_path: Path) -> None:
     result = attempt(tmp_path, "b'x' * (150 << 20)", replace(LIMITS, memory_bytes=100 * MIB))
     assert result.limit is Limit.MEMORY
-
-
-def test_scratch_bytes_over_the_limit_count_though_the_program_has_ended(tmp_path: Path) -> None:
-    result = attempt(
-        tmp_path,
-        "open('file', 'wb').write(bytes(3_000_000))",
-        replace(LIMITS, scratch_bytes=2 * MIB),
-    )
-    assert result.limit is Limit.SCRATCH

@@ -1,0 +1,97 @@
+"""What earlier runs left on this node, whose guards and workers are gone: found and removed.
+
+Normally nothing is left: guards end what workers leave, and keepers what guards leave. All of
+them can be killed at once, though (a machine short of memory, a `kill -9 -1`), and then the next
+process that grades tidies up. Owners are told by pid, start time, boot and pid namespace
+(`workers.process_identity`), so that a pid that was given away again protects nothing and harms
+nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from workers.control_group import PREFIX
+from workers.enforcement import Enforcement
+from workers.process_identity import ProcessIdentity, identity_in, start_ticks
+
+RUN_VARIABLE = "TLAGRID_RUN"
+"""In the environment of every command: the identity of the guard that it runs under."""
+
+SCRATCH_PREFIX = "tlagrid-run-"
+
+
+def remove_groups(enforcement: Enforcement) -> int:
+    """Remove control groups whose guards are gone, with the processes in them; return how many."""
+    names = {
+        folder.name
+        for parent in enforcement.group_folders
+        for folder in _folders(parent)
+        if _is_abandoned(folder.name)
+    }
+    for name in names:
+        group = enforcement.group(name)
+        if group is not None:
+            with suppress(OSError):
+                group.remove()
+    return len(names)
+
+
+def kill_processes() -> int:
+    """Kill processes of runs whose guards are gone; return how many.
+
+    They are told by their environment, which a program can overwrite in its own memory; one that
+    did so is found by its control group alone.
+    """
+    killed = 0
+    for pid, identity, started in list(_marked_processes()):
+        if identity.is_ended and start_ticks(pid) == started:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+    return killed
+
+
+def remove_scratch(folder: Path) -> int:
+    """Remove folders of gradings in `folder` whose workers are gone; return how many."""
+    removed = 0
+    for each in folder.glob(f"{SCRATCH_PREFIX}*"):
+        with suppress(OSError):
+            ours = each.lstat().st_uid == os.geteuid() and not each.is_symlink()
+            if ours and _is_abandoned(each.name):
+                shutil.rmtree(each, ignore_errors=True)
+                removed += 1
+    return removed
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    try:
+        yield from (each for each in parent.iterdir() if each.name.startswith(PREFIX))
+    except OSError:
+        return
+
+
+def _is_abandoned(name: str) -> bool:
+    identity = identity_in(name)
+    return identity is not None and identity.is_ended
+
+
+def _marked_processes() -> Iterator[tuple[int, ProcessIdentity, int | None]]:
+    mark = f"{RUN_VARIABLE}=".encode()
+    for entry in os.listdir("/proc"):  # noqa: PTH208
+        if not entry.isdigit():
+            continue
+        try:
+            environment = Path(f"/proc/{entry}/environ").read_bytes()
+        except OSError:  # ended, or another user's
+            continue
+        for variable in environment.split(b"\0"):
+            if variable.startswith(mark):
+                identity = identity_in(variable.decode("ascii", "replace"))
+                if identity is not None:
+                    yield int(entry), identity, start_ticks(int(entry))

@@ -1,0 +1,85 @@
+"""How busy the node was while a run lasted: time that tasks of the whole node stood waiting.
+
+Wall time says something about a candidate only on a node that had time for it. The kernel counts
+for how long some task waited for a CPU, for memory or for the disk (pressure stall information,
+/proc/pressure, kernel page accounting/psi), how long the hypervisor ran somebody else (`steal`
+in /proc/stat, proc(5)), and how long the container was kept from running by its CPU quota
+(`throttled` in cpu.stat, kernel page admin-guide/cgroup-v2). A figure that the node does not
+offer is unknown, not 0.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+BUSY_SHARE = 0.1
+"""A node is under pressure when more than this share of the time was spent waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodePressure:
+    """Shares of a run's wall time, 0 to 1; `None` where the node does not tell."""
+
+    cpu: float | None = None
+    memory: float | None = None
+    io: float | None = None
+    steal: float | None = None
+    """Of all CPUs' time."""
+    throttled: float | None = None
+
+    @property
+    def is_high(self) -> bool:
+        """Whether a wall limit on such a node says little about the candidate."""
+        shares = (self.cpu, self.memory, self.io, self.steal, self.throttled)
+        return any(share is not None and share > BUSY_SHARE for share in shares)
+
+
+class PressureMeter:
+    """Reads the node's counters now, and again at the end of a run."""
+
+    def __init__(self, proc: Path = Path("/proc"), cpu_stat: Path | None = None) -> None:
+        """Start to measure; `cpu_stat` is the cpu.stat file of the container's control group."""
+        self._proc = proc
+        self._cpu_stat = cpu_stat
+        self._began = time.monotonic()
+        self._before = self._read()
+
+    def pressure(self) -> NodePressure:
+        """The shares since this meter was made."""
+        seconds = max(time.monotonic() - self._began, 1e-3)
+        shares = {
+            name: min(1.0, max(0.0, (now - self._before[name]) / seconds))
+            for name, now in self._read().items()
+            if name in self._before
+        }
+        return NodePressure(**{name: round(share, 4) for name, share in shares.items()})
+
+    def _read(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name in ("cpu", "memory", "io"):
+            text = _text(self._proc / "pressure" / name)
+            if total := re.search(r"^some .*\btotal=(\d+)", text, re.MULTILINE):
+                found[name] = int(total[1]) / 1e6
+        if line := re.search(r"^cpu +(.*)$", _text(self._proc / "stat"), re.MULTILINE):
+            figures = line[1].split()
+            if len(figures) > 7:
+                ticks = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
+                found["steal"] = int(figures[7]) / ticks
+        if self._cpu_stat is not None:
+            text = _text(self._cpu_stat)
+            if throttled := re.search(r"^throttled_usec (\d+)$", text, re.MULTILINE):
+                found["throttled"] = int(throttled[1]) / 1e6
+            elif throttled := re.search(r"^throttled_time (\d+)$", text, re.MULTILINE):
+                found["throttled"] = int(throttled[1]) / 1e9  # control groups v1
+        return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,77 @@
+"""A process by a name that no later process can have: pids are given away again.
+
+The name holds the pid namespace, the pid and the time of the start in ticks since boot (proc(5)),
+beside the boot itself, since ticks start again with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAME = re.compile(r"([0-9a-f]{8})-(\d+)-(\d+)-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """One process of one boot of one machine."""
+
+    boot: str
+    """The first 8 digits of the boot's random id."""
+    namespace: int
+    pid: int
+    started: int
+
+    def __str__(self) -> str:
+        return f"{self.boot}-{self.namespace}-{self.pid}-{self.started}"
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the process is surely gone; False for one of a namespace that we do not see."""
+        if self.boot != _boot():
+            return True
+        if self.namespace != _namespace():
+            return False
+        started = start_ticks(self.pid)
+        return started is None or started != self.started
+
+
+def this_process() -> ProcessIdentity:
+    """Who is asking."""
+    pid = os.getpid()
+    return ProcessIdentity(_boot(), _namespace(), pid, start_ticks(pid) or 0)
+
+
+def identity_in(name: str) -> ProcessIdentity | None:
+    """The identity that a name contains, such as a folder's; `None` when there is none."""
+    found = _NAME.search(name)
+    if found is None:
+        return None
+    return ProcessIdentity(found[1], int(found[2]), int(found[3]), int(found[4]))
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started; `None` when it is gone or a zombie."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The name may contain spaces and brackets; the last bracket ends it.
+    fields = line[line.rindex(b")") + 2 :].split()
+    return None if fields[0] in {b"Z", b"X"} else int(fields[19])
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    except OSError:
+        return "0" * 8
+
+
+def _namespace() -> int:
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116
+    except OSError:
+        return 0

@@ -1,0 +1,100 @@
+"""What a run's scratch folder holds: walked again and again while the run lives.
+
+Bytes count as allocated, not as apparent: a sparse file uses what it uses. A file with several
+names counts once, links are not followed, and what cannot be listed does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+_PAUSE_SECONDS = 0.5
+_SLICE_SECONDS = 0.02
+_SLICE_ENTRIES = 64
+_DUTY = 10
+"""A walk is followed by a pause at least this many times as long as what it took."""
+
+_BLOCK_BYTES = 512  # the unit of st_blocks whatever the file system's own, stat(2)
+
+
+class ScratchUsage:
+    """Bytes and files of one folder against their limits, walked in slices of bounded cost."""
+
+    def __init__(self, folder: bytes, most_bytes: int, most_files: int) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._most_files = most_files
+        self._walk: Iterator[tuple[int, int]] | None = None
+        self._walked_seconds = 0.0
+        self._next_at = 0.0
+        self._last = (0, 0)
+        self.bytes = 0
+        """The most that a finished walk found, or one that was over a limit."""
+        self.files = 0
+
+    def is_over(self) -> bool:
+        """Go on with the walk for a little while; True when a limit is exceeded."""
+        now = time.monotonic()
+        if self._walk is None:
+            if now < self._next_at:
+                return False
+            self._walk, self._walked_seconds = contents(self._folder), 0.0
+        for found in self._walk:
+            if self._exceeds(found):
+                self._walk = None
+                # Files that moved during the walk were counted twice: look again at once.
+                return self.ends_over()
+            self._last = found
+            if time.monotonic() >= now + _SLICE_SECONDS:
+                self._walked_seconds += _SLICE_SECONDS
+                return False
+        self._note(self._last)
+        self._walk = None
+        self._walked_seconds += time.monotonic() - now
+        self._next_at = now + max(_PAUSE_SECONDS, _DUTY * self._walked_seconds)
+        return False
+
+    def ends_over(self) -> bool:
+        """Walk through all of it; True when a limit is exceeded."""
+        for found in contents(self._folder):
+            self._last = found
+            if self._exceeds(found):
+                break
+        self._note(self._last)
+        return self._exceeds(self._last)
+
+    def _exceeds(self, found: tuple[int, int]) -> bool:
+        return found[0] > self._most_bytes or found[1] > self._most_files
+
+    def _note(self, found: tuple[int, int]) -> None:
+        self.bytes, self.files = max(self.bytes, found[0]), max(self.files, found[1])
+
+
+def contents(folder: bytes) -> Iterator[tuple[int, int]]:
+    """Yield bytes allocated and entries below the folder: sums so far now and then, last all."""
+    total = entries = 0
+    linked: set[tuple[int, int]] = set()
+    folders = [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as listing:
+                for entry in listing:
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:  # deleted meanwhile
+                        continue
+                    entries += 1
+                    if entries % _SLICE_ENTRIES == 0:
+                        yield total, entries
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif status.st_nlink > 1:
+                        if (status.st_dev, status.st_ino) in linked:
+                            continue
+                        linked.add((status.st_dev, status.st_ino))
+                    total += status.st_blocks * _BLOCK_BYTES
+        except OSError:
+            continue
+    yield total, entries
