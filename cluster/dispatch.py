@@ -1,5 +1,8 @@
 """What is graded next: fresh attempts in batches, failed ones again, singly and after a while.
 
+At the very end come attempts that a busy node decided: each alone, on a node that does nothing
+else for us meanwhile.
+
 Only infrastructure failures come back here. An attempt that failed alone has used up one of its
 tries; when a batch fails as a whole, nobody knows which attempt did it, so the batch is split
 and nobody is charged. No clock and no Ray in here: the driver brings both.
@@ -58,6 +61,8 @@ class Work:
     failures: int = 0
     failed_on: frozenset[str] = frozenset()
     """Ids of nodes that could not grade it, as far as they are known."""
+    confirming: bool = False
+    """Whether a busy node may have decided it before, so that it is graded alone now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +100,13 @@ class WorkQueue:
         self._policy = policy
         self._held: tuple[PendingAttempt, Problem, Attempt] | None = None
         self._retries: list[tuple[float, int, Work]] = []
+        self._confirmations: list[Work] = []
         self._order = itertools.count()
 
     @property
     def waiting(self) -> int:
-        """How many retries wait."""
-        return len(self._retries)
+        """How many retries and confirmations wait."""
+        return len(self._retries) + len(self._confirmations)
 
     def next_batch(self, size: int, now: float) -> Batch | None:
         """The next batch of at most `size` attempts; `None` when there is nothing at this time.
@@ -127,6 +133,22 @@ class WorkQueue:
             works.append(Work(pending))
             inputs.append((problem, attempt))
         return self._batch(works, inputs) if works else None
+
+    def next_confirmation(self, cores: int) -> Batch | None:
+        """An attempt to confirm, asking for all `cores` of a node; for when nothing else runs.
+
+        Raises:
+            InputChangedError, OSError: as `next_batch`.
+        """
+        if self._retries or not self._confirmations:
+            return None
+        work = self._confirmations.pop(0)
+        batch = self._batch([work], [_load(work.pending)])
+        return replace(batch, cores=max(cores, batch.cores))
+
+    def confirm(self, work: Work) -> None:
+        """Queue the attempt once more for the end."""
+        self._confirmations.append(replace(work, confirming=True))
 
     def split(self, works: Sequence[Work], now: float) -> None:
         """Queue the attempts of a failed batch again, each alone and none charged."""

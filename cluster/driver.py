@@ -5,6 +5,9 @@ many tasks in flight as there are cores, takes results as they complete and hold
 those of the batches that it is handing out. It may be killed at any moment: what the ledger has
 is not graded again, and the rest is.
 
+A limit on time that was reached on a busy node proves little. Such an attempt is graded once more
+at the end, alone on a node, before its verdict counts.
+
 Ray's own retries are off, since it cannot tell a failed machine from a verdict. What is retried
 here, by `RetryPolicy`: a task that raised, a worker or node that died, a task that hangs, and
 verdicts that say that the infrastructure failed. If it stays so, that is the attempt's verdict,
@@ -32,7 +35,9 @@ from cluster.ledger import Ledger, read_verdicts
 from cluster.progress import Progress, Tally
 from cluster.runs import AttemptIdentity, RunDescription
 from cluster.store import Store, StoreError
+from workers.enforcement import Tier
 from workers.records import Outcome, Verdict
+from workers.runner import EnforcementMissingError
 
 if TYPE_CHECKING:
     import ray
@@ -57,6 +62,7 @@ def run_sweep(
     grader: str = GRADER,
     limit: int | None = None,
     retry: RetryPolicy = RetryPolicy(),  # noqa: B008 - immutable
+    required_tier: Tier | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_warning: Callable[[str], None] = lambda _: None,
 ) -> Progress:
@@ -70,6 +76,7 @@ def run_sweep(
         grader: import path of the grading function, resolved in the worker.
         limit: grade at most so many attempts now.
         retry: how infrastructure failures are retried.
+        required_tier: nodes with a weaker enforcement grade nothing.
         on_progress: called at the start, after results, and at the end.
         on_warning: called with what the user should know, such as a second driver.
 
@@ -99,7 +106,7 @@ def run_sweep(
     tally.plan(limit)
     fresh = itertools.islice(_without(attempts, final), limit)
     sweep = _Sweep(
-        plan=Plan(store.uri, grader, run.settings),
+        plan=Plan(store.uri, grader, run.settings, required_tier),
         queue=WorkQueue(fresh, run.settings, retry),
         ledger=ledger,
         tally=tally,
@@ -254,6 +261,8 @@ class _Sweep:
         while self._cores_in_flight() < _IN_FLIGHT_PER_SLOT * self._nodes.slots:
             size = batch_size(self.tally.undecided, self._nodes.slots, self._seconds_per_attempt)
             batch = self.queue.next_batch(size, time.monotonic())
+            if batch is None and not self._flights:
+                batch = self.queue.next_confirmation(self._nodes.largest)
             if batch is None:
                 return
             if batch.cores > self._nodes.largest:
@@ -315,7 +324,9 @@ class _Sweep:
         works = {work.pending.identity.id: work for work in flight.works}
         for verdict in result.verdicts:
             work = works[verdict.attempt]
-            if not verdict.retryable or not self.queue.fail(work, result.node, now):
+            if verdict.unconfirmed and not work.confirming:
+                self.queue.confirm(work)
+            elif not verdict.retryable or not self.queue.fail(work, result.node, now):
                 self._record(verdict)
         for failure in result.failures:
             work = works[failure.attempt]
@@ -328,7 +339,8 @@ class _Sweep:
         cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else error
         if isinstance(cause, GraderPathError):
             raise GraderPathError(str(cause)) from None
-        ours = not isinstance(cause, ray.exceptions.RayError | StoreError | OSError | MemoryError)
+        nodes = ray.exceptions.RayError | StoreError | OSError | MemoryError
+        ours = not isinstance(cause, nodes | EnforcementMissingError)
         first_line = str(cause).strip().partition("\n")[0]
         self._failed(flight, "grader" if ours else "node", f"{type(cause).__name__}: {first_line}")
 

@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 
 from cluster.packs import PackWriter
 from cluster.store import open_store
+from workers.enforcement import Tier
 from workers.evidence import Graded
 from workers.records import Attempt, GradingSettings, Problem, Verdict
+from workers.runner import require_enforcement
 
 Grader = Callable[[Problem, Attempt, GradingSettings], Graded]
 
@@ -37,6 +39,8 @@ class Plan:
     grader: str
     """Import path `package.module:function`."""
     settings: GradingSettings
+    required_tier: Tier | None = None
+    """A node whose enforcement is weaker takes no work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,10 @@ def grade_batch(
     Raises:
         GraderPathError: the plan names no grader.
         StoreError: the evidence cannot be stored.
+        EnforcementMissingError: this node does not hold limits as strictly as the plan requires.
     """
     started = time.monotonic()
+    require_enforcement(plan.required_tier)
     grade = load_grader(plan.grader)
     pack = PackWriter()
     failures = []

@@ -48,6 +48,7 @@ _INFRASTRUCTURE = frozenset(
         "cluster.grading_task.GraderPathError",
         "cluster.store.StoreError",
         "jobs.tallies.TallyError",
+        "workers.runner.EnforcementMissingError",
         "workers.runner.RunnerError",
         "workers.toolchain.ToolchainError",
     }

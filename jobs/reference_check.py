@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jobs.config_interface import interface_of
@@ -59,19 +59,40 @@ def check_problems(
 ) -> Iterator[ProblemCheck]:
     """Check problems, `jobs` at a time, and yield each as soon as it is done.
 
+    A reference that ran into a limit on time because the node was busy is checked again at the
+    end, alone.
+
     Raises:
         ToolchainError: Java or TLC is missing.
     """
     tools = find_tools()  # before the threads, which all need it
     faults = find_problem_faults(problems, tools)
+
+    def check(problem: Problem) -> ProblemCheck:
+        own = tuple(fault for fault in faults if fault.problem == problem.id)
+        return _check(problem, own, settings)
+
+    unconfirmed = set()
+    for finished in _in_threads(check, problems, jobs):
+        if finished.verdict is not None and finished.verdict.unconfirmed:
+            unconfirmed.add(finished.problem)
+        else:
+            yield finished
+    for problem in problems:
+        if problem.id in unconfirmed:
+            yield check(problem)
+
+
+def _in_threads(
+    check: Callable[[Problem], ProblemCheck], problems: Sequence[Problem], jobs: int
+) -> Iterator[ProblemCheck]:
     waiting: queue.SimpleQueue[Problem | None] = queue.SimpleQueue()
     done: queue.SimpleQueue[ProblemCheck | Exception] = queue.SimpleQueue()
 
     def work() -> None:
         while (problem := waiting.get()) is not None:
-            own = tuple(fault for fault in faults if fault.problem == problem.id)
             try:
-                done.put(_check(problem, own, settings))
+                done.put(check(problem))
             except Exception as error:  # noqa: BLE001 - raised again below, where it can be seen
                 done.put(error)
 

@@ -24,6 +24,8 @@ from cluster.store import Store
 from jobs.run_state import RunState, look_at
 from jobs.sweep_plan import SweepPlan, pending_attempts
 from workers.class_archive import CACHE_SETTING, prepare
+from workers.enforcement import Tier
+from workers.runner import require_enforcement
 from workers.toolchain import (
     COMMUNITY_MODULES_SETTING,
     CONFIG_SETTING,
@@ -58,6 +60,7 @@ def grade_rest(
     plan: SweepPlan,
     *,
     limit: int | None,
+    required_tier: Tier | None = None,
     on_start: Callable[[RunState], None],
     on_progress: Callable[[Progress], None],
     on_warning: Callable[[str], None],
@@ -69,11 +72,13 @@ def grade_rest(
         run: the frozen run of the plan.
         plan: what to grade, and on how many cores.
         limit: grade at most so many attempts now.
+        required_tier: refuse to grade where limits are held less strictly.
         on_start: called before Ray is started, if it is.
         on_progress: as in `run_sweep`.
         on_warning: as in `run_sweep`.
 
     Raises:
+        EnforcementMissingError: this node does not have the required tier.
         RayStartError: Ray could not be started.
         KeyboardInterrupt: stopped by a signal; what was done is stored.
         StoreError, InputError, InputChangedError: see `run_sweep`; the run can be resumed.
@@ -81,6 +86,7 @@ def grade_rest(
     before = look_at(store, run)
     if not (before.waiting or before.failed):
         return SweepResult(before, before)
+    require_enforcement(required_tier)
     on_start(before)
     prepare(plan.tools)
     with (
@@ -95,6 +101,7 @@ def grade_rest(
             tlagrid_version=__version__,
             grader=GRADER,
             limit=limit,
+            required_tier=required_tier,
             on_progress=on_progress,
             on_warning=on_warning,
         )

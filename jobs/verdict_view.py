@@ -78,6 +78,9 @@ def _print_headline(exhibit: Exhibit, console: Console) -> None:
     for flag in verdict.flags:
         meaning = f": {_FLAGS[flag]}" if flag in _FLAGS else ""
         console.print(Text(paragraph(f"flag {flag}{meaning}", console.width), style="yellow"))
+    if verdict.unconfirmed:
+        busy = "the machine was busy: grade it again when it is calm before you believe this"
+        console.print(Text(paragraph(busy, console.width), style="yellow"))
 
 
 def _says(excerpt: LogExcerpt, message: str) -> bool:
@@ -155,6 +158,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "States", states
     if used := _resources(verdict.resources):
         yield "Used", used
+    if verdict.resources.enforced_by:
+        yield "Limits", f"held by {verdict.resources.enforced_by}"
     tools = verdict.toolchain
     if tools is not None:
         yield "Tools", printable(f"TLC {tools.tla2tools_version}, Java {tools.java_version}")

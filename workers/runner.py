@@ -50,6 +50,10 @@ class RunnerError(Exception):
     """The run has no result for a reason that is not the command's: node, disk, set-up."""
 
 
+class EnforcementMissingError(Exception):
+    """This node cannot hold limits as strictly as is required."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
     """How a run ended and what it used.
@@ -188,6 +192,27 @@ def node_enforcement() -> Enforcement:
         RunnerError: it cannot be found out, or that setting names no tier.
     """
     return _chosen(_guard().examination)
+
+
+def require_enforcement(tier: Tier | None) -> None:
+    """Make sure that runs of this process are held by a tier at least as strong as the given one.
+
+    Raises:
+        EnforcementMissingError: they are not; the message says what the node has instead.
+        RunnerError: as `node_enforcement`.
+    """
+    if tier is None:
+        return
+    examination = examine_node()
+    enforcement = _chosen(examination)
+    if enforcement.tier.is_at_least(tier):
+        return
+    refusals = "; ".join(
+        f"{each.name}: {each.reason} ({each.remedy})" for each in examination.refusals
+    )
+    raise EnforcementMissingError(
+        f"{tier} is required, and {socket.gethostname()} has {enforcement}. {refusals}"
+    )
 
 
 def _guard() -> Guard:

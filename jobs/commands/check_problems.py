@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jobs.commands.options import JsonOption, examples
+from jobs.commands.options import JsonOption, RequireEnforcementOption, examples
 from jobs.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def check_problems_command(
             help="References graded at a time; one per core by default.",
         ),
     ] = None,
+    require_enforcement: RequireEnforcementOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Grade every reference under its quota, and flag problems that need a look.
@@ -55,7 +56,10 @@ def check_problems_command(
     from jobs.output import log, print_json
     from jobs.reference_check import check_problems
     from jobs.sweep_file import load_sweep
+    from workers.enforcement import Tier
+    from workers.runner import require_enforcement as require
 
+    require(Tier(require_enforcement) if require_enforcement else None)
     sweep = load_sweep(manifest, with_attempts=False)
     problems = list(sweep.problems.values())
     found: dict[str, ProblemCheck] = {}

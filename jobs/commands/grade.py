@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jobs.commands.options import JsonOption, examples
+from jobs.commands.options import JsonOption, RequireEnforcementOption, examples
 from jobs.exit_codes import BadUsageError, ExitCode
 
 if TYPE_CHECKING:
@@ -74,13 +74,16 @@ def grade_command(
             "--wall-seconds", metavar="N", help="Wall-clock limit of TLC; 300 by default."
         ),
     ] = None,
+    require_enforcement: RequireEnforcementOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Grade one file now: what was decided, by which line, and what to try next."""
     from jobs.exhibit import ITF, Exhibit
     from jobs.single_file import read_single_file
+    from workers.enforcement import Tier
     from workers.grading import grade
     from workers.records import ExtractRule, GradingSettings, Quota
+    from workers.runner import require_enforcement as require
 
     if as_json and str(itf) == "-":
         raise BadUsageError("--itf - and --json both want standard output; give --itf a file")
@@ -91,6 +94,7 @@ def grade_command(
     task = read_single_file(
         file, config=config, context=context, module=module, rule=settings.extract
     )
+    require(Tier(require_enforcement) if require_enforcement else None)
     graded = grade(task.problem, task.attempt, settings)
     exhibit = Exhibit(
         verdict=graded.verdict,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,6 +22,13 @@ RunArgument = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Write one JSON document to standard output.")
+]
+RequireEnforcementOption = Annotated[
+    Literal["cgroup-v2", "cgroup-v1", "sampling"] | None,
+    typer.Option(
+        "--require-enforcement",
+        help="Grade only where limits are held at least like this; docs/quotas.md has the table.",
+    ),
 ]
 KOption = Annotated[
     str | None,

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from jobs.command_line import command_line
-from jobs.commands.options import JsonOption, KOption, StoreOption, examples, parse_ks
+from jobs.commands.options import (
+    JsonOption,
+    KOption,
+    RequireEnforcementOption,
+    StoreOption,
+    examples,
+    parse_ks,
+)
 from jobs.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -81,6 +88,7 @@ def sweep(
         typer.Option("--limit", min=1, metavar="N", help="Grade at most N attempts now."),
     ] = None,
     k: KOption = None,
+    require_enforcement: RequireEnforcementOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Grade the attempts of a sweep, or go on with one."""
@@ -100,9 +108,16 @@ def sweep(
     frozen = freeze(opened, plan)
     log(f"run {frozen.name} in {opened.uri}")
     try:
-        result = _grade(opened, frozen, plan, limit)
+        result = _grade(opened, frozen, plan, limit, require_enforcement)
     except KeyboardInterrupt:
-        given = {"--store": store, "--run": run, "--jobs": jobs, "--limit": limit, "--k": k}
+        given = {
+            "--store": store,
+            "--run": run,
+            "--jobs": jobs,
+            "--limit": limit,
+            "--k": k,
+            "--require-enforcement": require_enforcement,
+        }
         _say_interrupted(opened, frozen, path, given, as_json=as_json)
     tables, strata = _tables(opened, frozen, plan, ks)
     if as_json:
@@ -132,11 +147,14 @@ def _warn_about(plan: SweepPlan) -> None:
         )
 
 
-def _grade(store: Store, run: RunDescription, plan: SweepPlan, limit: int | None) -> SweepResult:
+def _grade(
+    store: Store, run: RunDescription, plan: SweepPlan, limit: int | None, tier: str | None
+) -> SweepResult:
     from jobs import sweep_run
     from jobs.counts import counted
     from jobs.output import log, log_console, warn
     from jobs.progress_view import progress_view
+    from workers.enforcement import Tier
 
     def say_start(before: RunState) -> None:
         left = before.waiting + before.failed
@@ -154,6 +172,7 @@ def _grade(store: Store, run: RunDescription, plan: SweepPlan, limit: int | None
             run,
             plan,
             limit=limit,
+            required_tier=Tier(tier) if tier else None,
             on_start=say_start,
             on_progress=show,
             on_warning=warn,

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from workers.evidence import Evidence, Graded
-from workers.records import Attempt, GradingSettings, Outcome, Problem, Verdict
+from workers.records import Attempt, GradingSettings, Outcome, Problem, Resources, Verdict
 
 
 def grade(problem: Problem, attempt: Attempt, settings: GradingSettings) -> Graded:
@@ -32,9 +33,18 @@ def grade(problem: Problem, attempt: Attempt, settings: GradingSettings) -> Grad
             return _graded(attempt, Outcome.INFRASTRUCTURE, sub)
         case ["infrastructure-once", sub] if calls == 1:
             return _graded(attempt, Outcome.INFRASTRUCTURE, sub)
+        case ["starved", until] if calls <= int(until):
+            return _starved(attempt)
         case ["deadlock"]:
             return _graded(attempt, Outcome.DEADLOCK)
     return _graded(attempt, Outcome.CORRECT)
+
+
+def _starved(attempt: Attempt) -> Graded:
+    """A wall limit that was reached on a busy node."""
+    graded = _graded(attempt, Outcome.RESOURCE_LIMIT, "wall")
+    measured = {"flags": ("time_dependent",), "resources": Resources(starved=True)}
+    return replace(graded, verdict=graded.verdict.model_copy(update=measured))
 
 
 def _note_call(attempt: str) -> int:

@@ -164,3 +164,30 @@ def test_another_node_is_chosen_only_where_there_is_one() -> None:
     assert elsewhere(["a", "b"], frozenset({"a", "b"})) is None
     assert elsewhere(["a", "b"], frozenset()) is None
     assert elsewhere(["a"], frozenset({"a"})) is None
+
+
+def test_what_a_busy_node_decided_comes_again_at_the_end_alone_on_a_whole_node(
+    queue_of: QueueOf, make_attempt: MakeAttempt
+) -> None:
+    queue = queue_of([make_attempt(0), make_attempt(1)])
+    first = queue.next_batch(1, now=0)
+    assert first is not None
+    queue.confirm(first.works[0])
+    assert queue.waiting == 1
+    assert samples(queue.next_batch(8, now=0)) == [1]
+    again = queue.next_confirmation(cores=8)
+    assert again is not None
+    assert (samples(again), again.cores, again.works[0].confirming) == ([0], 8, True)
+    assert queue.next_confirmation(cores=8) is None
+    assert queue.waiting == 0
+
+
+def test_confirmations_wait_for_retries(queue_of: QueueOf, make_attempt: MakeAttempt) -> None:
+    queue = queue_of([make_attempt(0), make_attempt(1)])
+    batch = queue.next_batch(2, now=0)
+    assert batch is not None
+    queue.confirm(batch.works[0])
+    queue.fail(batch.works[1], "n1", now=0)
+    assert queue.next_confirmation(cores=8) is None
+    assert samples(queue.next_batch(8, now=9)) == [1]
+    assert samples(queue.next_confirmation(cores=8)) == [0]

@@ -24,7 +24,9 @@ from cluster.packs import read_trace
 from cluster.progress import Progress
 from cluster.runs import AttemptIdentity, ProblemIdentity, RunDescription, create_or_resume
 from cluster.store import LocalStore
+from workers.enforcement import Tier
 from workers.records import Attempt, Family, GradingSettings, Outcome, Problem, QuotaChange, Verdict
+from workers.runner import examine_node
 
 MakeAttempt = Callable[..., Attempt]
 
@@ -113,6 +115,32 @@ def calls_of(calls: Path) -> list[int]:
     """How often each sample was graded."""
     samples = [int(call.name.partition("@")[0].rpartition("_")[2]) for call in calls.iterdir()]
     return [samples.count(sample) for sample in range(max(samples, default=-1) + 1)]
+
+
+def test_a_wall_limit_on_a_busy_node_counts_only_after_a_second_look(
+    sweep_of: SweepOf, calls: Path
+) -> None:
+    sweep = sweep_of("starved 1", "starved 9", "correct")
+    progress = sweep.start()
+    assert [verdict.outcome for verdict in sweep.verdicts()] == [
+        *(Outcome.CORRECT, Outcome.RESOURCE_LIMIT, Outcome.CORRECT)
+    ]
+    assert calls_of(calls) == [2, 2, 1]
+    assert (progress.graded, progress.retrying) == (3, 0)
+
+
+def test_a_node_with_a_weaker_enforcement_than_required_takes_no_work(
+    sweep_of: SweepOf, calls: Path
+) -> None:
+    """Workers are told of a tier that no node has: version 2 where there is version 1, or none."""
+    if examine_node().enforcements[0].tier is Tier.CGROUP_V2:
+        pytest.skip("this node has the strongest tier")
+    sweep = sweep_of("correct")
+    sweep.start(required_tier=Tier.CGROUP_V2)
+    (verdict,) = sweep.verdicts()
+    assert (verdict.outcome, verdict.sub) == (Outcome.INFRASTRUCTURE, "node")
+    assert "cgroup-v2 is required" in verdict.message
+    assert calls_of(calls) == []
 
 
 def test_every_attempt_is_graded_once_with_its_evidence(sweep_of: SweepOf, calls: Path) -> None:
@@ -272,6 +300,7 @@ from cluster.embedded_ray import embedded_ray
 from cluster.ledger import read_verdicts
 from cluster.runs import AttemptIdentity, read_run
 from cluster.store import open_store
+from workers.enforcement import Tier
 from workers.records import Attempt, Problem
 
 store = open_store(sys.argv[2])
