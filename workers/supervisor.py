@@ -126,22 +126,26 @@ class _Run:
     def report(self) -> RunReport:
         """Tell how the command ended, once nothing of it is left."""
         try:
-            limit = self._watch()
+            try:
+                limit = self._watch()
+            finally:
+                self._end()
+            return self._report(limit)
         finally:
-            self._end()
+            if self._group is not None:
+                self._group.remove()
+
+    def _report(self, limit: str | None) -> RunReport:
         self._spool.drain()
         limit = limit or self._final_limit()
-        cpu_seconds, peak_bytes = self._usage.cpu_seconds, self._usage.peak_bytes
-        if self._group is not None:
-            self._group.remove()
         code = os.waitstatus_to_exitcode(self._accounts.main_status)
         return RunReport(
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             limit=limit,
-            cpu_seconds=cpu_seconds,
+            cpu_seconds=self._usage.cpu_seconds,
             wall_seconds=self._accounts.main_ended - self._started,
-            peak_memory_bytes=peak_bytes,
+            peak_memory_bytes=self._usage.peak_bytes,
             output_bytes=self._spool.bytes,
             scratch_bytes=self._scratch.bytes,
             scratch_files=self._scratch.files,

@@ -108,6 +108,12 @@ def children() -> list[str]:
     return found
 
 
+def groups() -> set[Path]:
+    """Control groups of runs, wherever this node's tier makes them."""
+    folders = examine_node().enforcements[0].group_folders
+    return {group for folder in folders for group in folder.glob("tlagrid-*-*")}
+
+
 def wait_for(path: Path) -> None:
     deadline = time.monotonic() + 60
     while not path.exists():
@@ -436,7 +442,7 @@ def test_an_interrupt_kills_everything_before_it_propagates(bench: Bench) -> Non
         _thread.interrupt_main()
 
     bench.run(["/bin/true"])
-    before = children()
+    before, groups_before = children(), groups()
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
@@ -444,6 +450,7 @@ def test_an_interrupt_kills_everything_before_it_propagates(bench: Bench) -> Non
     thread.join()
     assert not is_alive(bench.pid("daemon"))
     assert children() == before
+    assert groups() <= groups_before
 
 
 def test_two_runs_at_once_do_not_see_each_other(tmp_path: Path) -> None:
