@@ -11,6 +11,7 @@ from pathlib import Path
 from jobs.check_row import Row, Status
 from workers.enforcement import Enforcement
 from workers.enforcement_methods import Method, Strength, methods_of
+from workers.leftovers import scratch_prefix
 from workers.limits import Limit, Limits
 from workers.runner import RunnerError, examine_node, node_enforcement, run
 
@@ -77,7 +78,7 @@ def _run_into(limit: Limit, enforcement: Enforcement) -> tuple[Limit | None, flo
         limits = replace(limits, wall_seconds=1)
     if limit is Limit.CPU:
         limits = replace(limits, cpu_seconds=0.5)
-    with tempfile.TemporaryDirectory(prefix="tlagrid-doctor-") as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         scratch = Path(folder, "scratch")
         scratch.mkdir()
         result = run(

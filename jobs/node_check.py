@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from cluster.store import LocalStore, Store, StoreError
 from jobs.check_row import Row, Status
 from jobs.limit_check import check_limits
@@ -157,7 +159,19 @@ def _disk() -> Row:
     if free < wanted:
         needs = f"{detail}; one attempt may use {wanted / 1e9:.1f} GB"
         return Row("temporary folder", Status.WARNING, needs, remedy)
+    if _file_system(Path(folder).resolve()) == "tmpfs":
+        in_memory = f"{detail}, in memory (tmpfs): a run's files count as its memory, too"
+        return Row(
+            "temporary folder", Status.WARNING, in_memory, "set TMPDIR to a folder on a disk"
+        )
     return Row("temporary folder", Status.OK, detail)
+
+
+def _file_system(folder: Path) -> str:
+    """The type of the file system that a folder is on."""
+    mounts = {Path(each.mountpoint): each.fstype for each in psutil.disk_partitions(all=True)}
+    holding = [point for point in (folder, *folder.parents) if point in mounts]
+    return str(mounts[holding[0]]) if holding else ""
 
 
 def _store(store: Store) -> Row:

@@ -37,10 +37,11 @@ def enter_private_namespaces(shm_bytes: int, shm_files: int, scratch: bytes) -> 
     Raises:
         OSError: the kernel refuses.
     """
+    _unshare(_CLONE_NEWNS | _CLONE_NEWIPC)
+    _mount(None, b"/", None, _MS_REC_PRIVATE)
+    # Opened here, for what is on a mount of another namespace cannot be bound, mount(2).
     kept = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _unshare(_CLONE_NEWNS | _CLONE_NEWIPC)
-        _mount(None, b"/", None, _MS_REC_PRIVATE)
         options = f"size={shm_bytes},nr_inodes={shm_files},mode=1777".encode()
         _mount(b"tlagrid", SHARED_MEMORY.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
         if os.path.realpath(scratch).startswith(SHARED_MEMORY.encode() + b"/"):

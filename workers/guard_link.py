@@ -39,7 +39,6 @@ class Guard:
 
     def __init__(self) -> None:
         """Start it. Raises GuardError."""
-        self.owner = os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -121,9 +120,31 @@ def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
             os.close(caller)
 
 
-_lock = threading.Lock()
-_guards: list[Guard] = []
-"""At most one; of a parent process after a fork, it is replaced."""
+class _ThisProcess:
+    """The one guard of the process that this module is loaded in."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew, as in a process that has just been forked: the guard is its parent's."""
+        self._lock = threading.Lock()
+        self._guard: Guard | None = None
+
+    def guard(self) -> Guard:
+        with self._lock:
+            if self._guard is None or self._guard.is_gone:
+                self._guard = Guard()
+            return self._guard
+
+    def stop(self) -> None:
+        if self._guard is not None:
+            self._guard.stop()
+
+
+_this_process = _ThisProcess()
+atexit.register(_this_process.stop)
+os.register_at_fork(after_in_child=_this_process.forget)
 
 
 def this_guard() -> Guard:
@@ -132,15 +153,4 @@ def this_guard() -> Guard:
     Raises:
         GuardError: it does not start.
     """
-    with _lock:
-        if _guards and (_guards[0].owner != os.getpid() or _guards[0].is_gone):
-            _guards.clear()
-        if not _guards:
-            _guards.append(Guard())
-        return _guards[0]
-
-
-@atexit.register
-def _stop() -> None:
-    if _guards and _guards[0].owner == os.getpid():
-        _guards.pop().stop()
+    return _this_process.guard()

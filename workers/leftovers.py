@@ -18,12 +18,17 @@ from pathlib import Path
 
 from workers.control_group import PREFIX
 from workers.enforcement import Enforcement
-from workers.process_identity import ProcessIdentity, identity_in, start_ticks
+from workers.process_identity import ProcessIdentity, identity_in, start_ticks, this_process
 
 RUN_VARIABLE = "TLAGRID_RUN"
 """In the environment of every command: the identity of the guard that it runs under."""
 
-SCRATCH_PREFIX = "tlagrid-run-"
+_SCRATCH = "tlagrid-run-"
+
+
+def scratch_prefix() -> str:
+    """What temporary folders of this process's runs begin with: its name, for `remove_scratch`."""
+    return f"{_SCRATCH}{this_process()}-"
 
 
 def remove_groups(enforcement: Enforcement) -> int:
@@ -60,7 +65,7 @@ def kill_processes() -> int:
 def remove_scratch(folder: Path) -> int:
     """Remove folders of gradings in `folder` whose workers are gone; return how many."""
     removed = 0
-    for each in folder.glob(f"{SCRATCH_PREFIX}*"):
+    for each in folder.glob(f"{_SCRATCH}*"):
         with suppress(OSError):
             ours = each.lstat().st_uid == os.geteuid() and not each.is_symlink()
             if ours and _is_abandoned(each.name):

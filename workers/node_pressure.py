@@ -41,10 +41,12 @@ class NodePressure:
 class PressureMeter:
     """Reads the node's counters now, and again at the end of a run."""
 
-    def __init__(self, proc: Path = Path("/proc"), cpu_stat: Path | None = None) -> None:
-        """Start to measure; `cpu_stat` is the cpu.stat file of the container's control group."""
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        """Start to measure, for the machine and the container that `proc` describes."""
         self._proc = proc
-        self._cpu_stat = cpu_stat
+        self._cpu_stats = _throttling_files(
+            _text(proc / "self" / "cgroup"), _text(proc / "self" / "mountinfo")
+        )
         self._began = time.monotonic()
         self._before = self._read()
 
@@ -69,13 +71,46 @@ class PressureMeter:
             if len(figures) > 7:
                 ticks = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
                 found["steal"] = int(figures[7]) / ticks
-        if self._cpu_stat is not None:
-            text = _text(self._cpu_stat)
-            if throttled := re.search(r"^throttled_usec (\d+)$", text, re.MULTILINE):
-                found["throttled"] = int(throttled[1]) / 1e6
-            elif throttled := re.search(r"^throttled_time (\d+)$", text, re.MULTILINE):
-                found["throttled"] = int(throttled[1]) / 1e9  # control groups v1
+        throttled = [seconds for path in self._cpu_stats for seconds in _throttled(_text(path))]
+        if throttled:
+            found["throttled"] = max(throttled)
         return found
+
+
+def _throttling_files(membership: str, mounts: str) -> list[Path]:
+    """The cpu.stat files of this process's control group and of those above it, as far as seen.
+
+    Args:
+        membership: the text of /proc/self/cgroup, cgroups(7).
+        mounts: the text of /proc/self/mountinfo, proc(5).
+    """
+    own = {}
+    for line in membership.splitlines():
+        _, names, path = line.split(":", 2)
+        own.update(dict.fromkeys(names.split(","), path))
+    files = []
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.partition(" ")
+        controllers = options.split(" ")[-1].split(",")
+        if kind == "cgroup2" and "" in own:
+            path = own[""]
+        elif kind == "cgroup" and "cpu" in controllers and "cpu" in own:
+            path = own["cpu"]
+        else:
+            continue
+        root, mount_point = before.split()[3:5]
+        inside = path.removeprefix(root if root != "/" else "").strip("/")
+        group = Path(mount_point, inside)
+        above = [folder for folder in group.parents if folder.is_relative_to(mount_point)]
+        files += [folder / "cpu.stat" for folder in (group, *above)]
+    return files
+
+
+def _throttled(text: str) -> list[float]:
+    """Seconds from cpu.stat: microseconds in version 2, nanoseconds in version 1."""
+    found = re.search(r"^throttled_(usec|time) (\d+)$", text, re.MULTILINE)
+    return [int(found[2]) / (1e6 if found[1] == "usec" else 1e9)] if found else []
 
 
 def _text(path: Path) -> str:

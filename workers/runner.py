@@ -220,7 +220,7 @@ def _guard() -> Guard:
         guard = this_guard()
     except GuardError as error:
         raise RunnerError(str(error)) from error
-    _sweep_once(guard.owner)
+    _sweep_once(os.getpid())
     return guard
 
 

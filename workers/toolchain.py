@@ -28,6 +28,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from workers.config_file import KEYWORDS
+from workers.leftovers import scratch_prefix
 from workers.limits import Limits
 from workers.records import Toolchain
 from workers.runner import RunnerError, run
@@ -300,7 +301,7 @@ def _standard_modules(archive: zipfile.ZipFile) -> set[str]:
 
 def _java_version(java: Path) -> str:
     """Version and vendor, as `25.0.2 Eclipse Adoptium`."""
-    with tempfile.TemporaryDirectory(prefix="tlagrid-java-") as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         scratch, spool = Path(folder, "scratch"), Path(folder, "spool")
         scratch.mkdir()
         spool.mkdir()

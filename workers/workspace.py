@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from workers.evidence import Evidence
-from workers.leftovers import SCRATCH_PREFIX
+from workers.leftovers import scratch_prefix
 from workers.limits import Limits
-from workers.process_identity import this_process
 from workers.records import Quota, Resources
 from workers.runner import ProcessResult, run
 from workers.toolchain import child_environment
@@ -31,7 +30,7 @@ class Workspace:
         self.evidence: list[Evidence] = []
         self._quota = quota
         self._runs: list[ProcessResult] = []
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{this_process()}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
         self.scratch = self._folder / "scratch"
         """The folder that tools run in and may write to."""
         self.scratch.mkdir()

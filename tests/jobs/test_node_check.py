@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from cluster.store import LocalStore
 from jobs.check_row import Row, Status
 from jobs.node_check import check_node
+from workers.runner import examine_node
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +65,27 @@ def test_a_store_that_cannot_be_written_is_missing(tmp_path: Path) -> None:
     *_, last = check_node(store)
     assert last.status is Status.MISSING
     assert last.remedy is not None
+
+
+def test_a_temporary_folder_in_memory_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/shm")
+    monkeypatch.setenv("TLAGRID_TLA2TOOLS", str(tmp_path / "none.jar"))  # the rest is not the point
+    rows = {row.name: row for row in check_node(LocalStore(tmp_path / "store"))}
+    assert rows["temporary folder"].status is Status.WARNING
+    assert "in memory (tmpfs)" in rows["temporary folder"].detail
+    assert rows["memory limit"].status is Status.OK
+
+
+def test_a_weaker_tier_than_the_node_has_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TLAGRID_ENFORCEMENT", "sampling")
+    monkeypatch.setenv("TLAGRID_TLA2TOOLS", str(tmp_path / "none.jar"))
+    rows = {row.name: row for row in check_node(LocalStore(tmp_path / "store"))}
+    assert rows["enforcement"].detail.startswith("sampling")
+    best = str(examine_node().enforcements[0])
+    assert rows["enforcement"].status is (Status.OK if best == "sampling" else Status.WARNING)
+    assert rows["cores limit"].detail.startswith("not covered")
+    assert rows["memory limit"].detail.startswith("detects")

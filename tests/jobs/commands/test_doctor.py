@@ -7,7 +7,7 @@ import pytest
 from typer.testing import Result
 
 from jobs import node_check
-from jobs.node_check import Row, Status
+from jobs.check_row import Row, Status
 
 
 def report(monkeypatch: pytest.MonkeyPatch, *rows: Row) -> None:
