@@ -291,7 +291,7 @@ class Resources(Record):
     pressure: NodePressure | None = None
     """How busy the node was during the stage that decided."""
     starved: bool | None = None
-    """Whether that stage was kept from running by a busy node."""
+    """Whether a busy node had a part in a limit on time that decided; `None` where none did."""
 
 
 class Toolchain(Record):

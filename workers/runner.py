@@ -86,13 +86,15 @@ class ProcessResult:
     pressure: NodePressure = NodePressure()  # noqa: RUF009 - immutable
 
     @property
-    def was_starved(self) -> bool:
-        """Whether a busy node kept it from running.
+    def was_starved(self) -> bool | None:
+        """Whether a busy node had a part in a limit on time; `None` if none fired.
 
         A node is busy as soon as the run itself has more threads than cores. So one that used its
         cores nearly all the time had them, whatever the node says, unless the hypervisor took
         them away.
         """
+        if self.limit not in {Limit.WALL, Limit.CPU}:
+            return None
         steal = self.pressure.steal or 0.0
         had_its_cores = self.cpu_seconds >= _FULL_SHARE * self.wall_seconds * len(self.cores)
         return self.pressure.is_high and (steal > BUSY_SHARE or not had_its_cores)
