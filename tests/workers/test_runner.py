@@ -352,9 +352,10 @@ def test_a_fork_bomb_ends_by_the_limit_on_processes(bench: Bench) -> None:
     result = bench.python(
         """if True:
         import os, time
+        log = os.open("pids", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         for _ in range(7):
             os.fork()
-        os.write(os.open("pids", os.O_WRONLY | os.O_CREAT | os.O_APPEND), b"%d\\n" % os.getpid())
+            os.write(log, b"%d\\n" % os.getpid())
         time.sleep(600)
         """,
         replace(LIMITS, processes=20),
