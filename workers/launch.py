@@ -20,6 +20,7 @@ from workers.limits import Limits
 from workers.run_protocol import RunRequest
 
 _CHUNK_BYTES = 1 << 16
+_UNTOUCHED_BYTES = 1 << 30
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 
@@ -105,8 +106,9 @@ def _limit_resources(limits: Limits, *, counted_by_group: bool) -> None:
     _lower(resource.RLIMIT_FSIZE, 2 * largest_file)
     _lower(resource.RLIMIT_CPU, int(limits.cpu_seconds) + 2)
     if not counted_by_group:
-        # Private writable memory. RLIMIT_AS would count what a JVM only reserves.
-        _lower(resource.RLIMIT_DATA, 2 * limits.memory_bytes)
+        # Private writable memory. RLIMIT_AS would count what a JVM only reserves; even so, it
+        # starts with a heap and stacks that it has not touched yet.
+        _lower(resource.RLIMIT_DATA, 2 * limits.memory_bytes + _UNTOUCHED_BYTES)
 
 
 def _lower(kind: int, value: int) -> None:

@@ -136,7 +136,7 @@ class Tree:
         for pid in pids:
             if pid in self._foreign or pid in known:
                 continue
-            if process := _read_process(pid):
+            if process := read_process(pid):
                 found[pid] = process
         # None: the parent was not seen, ask again at the next scan.
         descends: dict[int, bool | None] = {self._root: True, 0: False}
@@ -170,14 +170,15 @@ def read_proc(pid: int, name: str) -> bytes:
         os.close(descriptor)
 
 
-def _read_process(pid: int) -> Process | None:
+def read_process(pid: int) -> Process | None:
+    """Read a process's line; `None` if it is gone."""
     line = read_proc(pid, "stat")
     return Process(pid, line) if line else None
 
 
 def _signal(process: Process, number: int) -> None:
     """Signal the process unless its pid has gone to another one."""
-    now = _read_process(process.pid)
+    now = read_process(process.pid)
     if now and now.started == process.started:
         try:
             os.kill(process.pid, number)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 
-_PAUSE_SECONDS = 0.5
-_SLICE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.1
+_SLICE_SECONDS = 0.04
 _SLICE_ENTRIES = 64
 _DUTY = 10
 """A walk is followed by a pause at least this many times as long as what it took."""
@@ -76,10 +77,11 @@ def contents(folder: bytes) -> Iterator[tuple[int, int]]:
     """Yield bytes allocated and entries below the folder: sums so far now and then, last all."""
     total = entries = 0
     linked: set[tuple[int, int]] = set()
-    folders = [folder]
+    # Breadth first: a folder of a thousand folders is counted before they are opened one by one.
+    folders = deque([folder])
     while folders:
         try:
-            with os.scandir(folders.pop()) as listing:
+            with os.scandir(folders.popleft()) as listing:
                 for entry in listing:
                     try:
                         status = entry.stat(follow_symlinks=False)

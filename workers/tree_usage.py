@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from workers.limits import Limits
-from workers.process_tree import Accounts, Process, Tree, read_proc
+from workers.process_tree import Accounts, Process, Tree, read_proc, read_process
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -121,11 +121,13 @@ def _proportional_bytes(processes: list[Process], shared: int) -> int:
             for line in read_proc(process.pid, "smaps_rollup").splitlines()
             if line.startswith(b"Pss")
         )
-        total += _kilobytes(figures, b"Pss", process.rss_bytes)
-        mapped += _kilobytes(figures, b"Pss_Shmem", 0)
+        if figures:
+            total += _kilobytes(figures.get(b"Pss"))
+            mapped += _kilobytes(figures.get(b"Pss_Shmem"))
+        elif now := read_process(process.pid):  # not ours to look into, or just ended
+            total += now.rss_bytes
     return total + max(0, shared - mapped)
 
 
-def _kilobytes(figures: dict[bytes, bytes], name: bytes, default: int) -> int:
-    figure = figures.get(name)
-    return default if figure is None else int(figure.split()[0]) * 1024
+def _kilobytes(figure: bytes | None) -> int:
+    return 0 if figure is None else int(figure.split()[0]) * 1024
