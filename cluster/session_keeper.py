@@ -15,15 +15,14 @@ Graded programs and their supervisors match neither, and no other Ray cluster of
 
 If the keeper was killed too, the next driver's `sweep_abandoned` does the same work.
 
-Run as `python -P session_keeper.py FOLDER` with the pipe as standard input; it imports nothing
-of ours, so that it starts fast and stays small.
+Run as `python -P session_keeper.py FOLDER` with the pipe as standard input; it imports nearly
+nothing of ours, so that it starts fast and stays small.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import sys
 import time
@@ -46,6 +45,7 @@ _UNOWNED_SECONDS = 3600.0
 def main() -> None:
     """Wait for the driver's end, then tidy up."""
     folder = Path(sys.argv[1])
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
     if sys.stdin.buffer.read() != STOPPED:
         # The workers are going by themselves just now; their supervisors end what they graded.
         time.sleep(_GRACE_SECONDS)
@@ -99,10 +99,12 @@ def _scratch(folder: Path) -> Path | None:
 
 def _remove(folder: Path, deadline: float) -> None:
     """Remove a folder in which something that is being killed may still write for a moment."""
-    shutil.rmtree(folder, ignore_errors=True)
+    from workers.tree_removal import remove_tree  # found by path where this is the program
+
+    remove_tree(folder)
     while folder.is_dir() and time.monotonic() < deadline:
         time.sleep(0.1)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
 
 def _members(folder: Path) -> list[psutil.Process]:

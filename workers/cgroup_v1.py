@@ -16,12 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from workers.control_group import (
+    INSIDE,
     RAISED_BYTES,
-    members,
+    all_members,
+    folder_of,
     read,
     read_fields,
     read_number,
     remove_folder,
+    subtree,
     was_full,
 )
 from workers.limits import Limits
@@ -49,7 +52,8 @@ class GroupV1:
     def set_up(self, limits: Limits, cpus: Sequence[int]) -> None:
         """Make the folders and write the limits."""
         for folder in self._folders.values():
-            os.mkdir(folder, 0o755)  # noqa: PTH102 - pathlib imports more
+            os.mkdir(folder, 0o755)  # noqa: PTH102
+            os.mkdir(folder / INSIDE, 0o755)  # noqa: PTH102
         limit = str(limits.memory_bytes)
         (self._memory / "memory.limit_in_bytes").write_text(limit)
         swap_limit = self._memory / "memory.memsw.limit_in_bytes"
@@ -60,21 +64,21 @@ class GroupV1:
         self._ask_for_events()
         (self._pids / "pids.max").write_text(str(limits.processes))
         if "cpuset" in self._folders:
-            cpuset = self._folders["cpuset"]
             nodes = read(self._parents["cpuset"] / "cpuset.effective_mems").strip()
-            (cpuset / "cpuset.mems").write_text(nodes or "0")
-            (cpuset / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+            for cpuset in (self._folders["cpuset"], self._folders["cpuset"] / INSIDE):
+                (cpuset / "cpuset.mems").write_text(nodes or "0")
+                (cpuset / "cpuset.cpus").write_text(",".join(map(str, cpus)))
 
     def _ask_for_events(self) -> None:
         """Have a descriptor become readable when memory runs out; without, samples tell later."""
-        control = self._memory / "memory.oom_control"
-        with suppress(OSError):
-            event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            descriptor = os.open(control, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                (self._memory / "cgroup.event_control").write_text(f"{event} {descriptor}")
-            finally:
-                os.close(descriptor)
+        event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        try:
+            with (self._memory / "memory.oom_control").open() as control:
+                request = f"{event} {control.fileno()}"
+                (self._memory / "cgroup.event_control").write_text(request)
+        except OSError:
+            os.close(event)
+        else:
             self.wake = event
 
     def heed_wake(self) -> None:
@@ -86,7 +90,7 @@ class GroupV1:
     def enter(self) -> None:
         """Move the calling process into every folder."""
         for folder in self._folders.values():
-            (folder / "cgroup.procs").write_text("0")
+            (folder / INSIDE / "cgroup.procs").write_text("0")
 
     def cpu_seconds(self) -> float:
         """CPU time from cpuacct.usage, in nanoseconds there."""
@@ -111,7 +115,11 @@ class GroupV1:
         return None
 
     def _kills(self) -> int:
-        return read_fields(self._memory / "memory.oom_control").get("oom_kill", 0)
+        """Members that the kernel killed, counted where each of them was."""
+        return sum(
+            read_fields(folder / "memory.oom_control").get("oom_kill", 0)
+            for folder in subtree(self._memory)
+        )
 
     def kill(self) -> bool:
         """Freeze, signal everyone, thaw: nobody can fork in between."""
@@ -133,7 +141,7 @@ class GroupV1:
         return found
 
     def _members(self) -> set[int]:
-        return {pid for folder in self._folders.values() for pid in members(folder)}
+        return {pid for folder in self._folders.values() for pid in all_members(folder)}
 
     def remove(self) -> None:
         """Kill what is left and remove the folders."""
@@ -166,14 +174,5 @@ def parents_of_this_process(membership: str, mounts: str) -> tuple[dict[str, str
         root, mount_point = before.split()[3:5]
         for controller in options.split()[-1].split(","):
             if controller in own and controller in (*NEEDED, *OPTIONAL):
-                found[controller] = _folder(own[controller], root, mount_point)
+                found[controller] = folder_of(own[controller], root, mount_point)
     return found, [controller for controller in NEEDED if controller not in found]
-
-
-def _folder(own: str, root: str, mount_point: str) -> str:
-    """Where the group lies: a container sees a part of the hierarchy mounted, `root`."""
-    if root == "/":
-        return f"{mount_point}/{own.strip('/')}".rstrip("/")
-    if own == root or own.startswith(f"{root}/"):
-        return f"{mount_point}{own[len(root) :]}"
-    return mount_point

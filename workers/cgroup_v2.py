@@ -13,12 +13,15 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from workers.control_group import (
+    INSIDE,
     RAISED_BYTES,
+    all_members,
+    folder_of,
     members,
     read,
     read_fields,
@@ -52,7 +55,8 @@ class GroupV2:
     def set_up(self, limits: Limits, cpus: Sequence[int]) -> None:
         """Make the folder and write the limits."""
         folder = self._folder
-        os.mkdir(folder, 0o755)  # noqa: PTH102 - pathlib imports more
+        os.mkdir(folder, 0o755)  # noqa: PTH102
+        os.mkdir(folder / INSIDE, 0o755)  # noqa: PTH102
         (folder / "memory.max").write_text(str(limits.memory_bytes))
         swap = folder / "memory.swap.max"
         if swap.exists():
@@ -67,7 +71,7 @@ class GroupV2:
 
     def enter(self) -> None:
         """Move the calling process in."""
-        (self._folder / "cgroup.procs").write_text("0")
+        (self._folder / INSIDE / "cgroup.procs").write_text("0")
 
     def cpu_seconds(self) -> float:
         """CPU time from cpu.stat, in microseconds there; no controller is needed for it."""
@@ -96,7 +100,7 @@ class GroupV2:
         """Kill all members as one (cgroup.kill, Linux 5.14), or freeze them and kill each."""
         deadline = time.monotonic() + _KILL_SECONDS
         found = False
-        while pids := members(self._folder):
+        while pids := all_members(self._folder):
             found = True
             try:
                 self._write("cgroup.kill", "1")
@@ -110,7 +114,7 @@ class GroupV2:
     def _kill_frozen(self, pids: Sequence[int]) -> None:
         with suppress(OSError):
             self._write("cgroup.freeze", "1")
-        for pid in {*pids, *members(self._folder)}:
+        for pid in {*pids, *all_members(self._folder)}:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         with suppress(OSError):
@@ -130,30 +134,53 @@ class GroupV2:
         remove_folder(self._folder)
 
 
-def parent_candidates(membership: str, mounts: str, named: str | None) -> list[str]:
+def is_delegated(folder: str) -> bool:
+    """Whether the group was handed to us: by its owner, or by systemd's mark for root."""
+    if os.geteuid() != 0:
+        return os.access(folder, os.W_OK)
+    for mark in ("trusted.delegate", "user.delegate"):
+        with suppress(OSError):
+            if os.getxattr(folder, mark) == b"1":
+                return True
+    return False
+
+
+def parent_candidates(
+    membership: str,
+    mounts: str,
+    named: str | None,
+    delegated: Callable[[str], bool] = is_delegated,
+) -> list[str]:
     """Groups that could hold the groups of runs, the likeliest first.
 
     Args:
         membership: the text of /proc/self/cgroup, cgroups(7).
         mounts: the text of /proc/self/mountinfo, proc(5).
         named: the group that the user names, which is then the only one.
+        delegated: tells whether a group was handed to us.
     """
     if named:
         return [named]
     own = next((line[3:] for line in membership.splitlines() if line.startswith("0::")), None)
-    root = next(
+    mounted = next(
         (
-            line.split()[4]
+            line.split()[3:5]
             for line in mounts.splitlines()
             if line.partition(" - ")[2].startswith("cgroup2 ")
         ),
         None,
     )
-    if own is None or root is None:
+    if own is None or mounted is None:
         return []
-    group = f"{root}/{own.strip('/')}".rstrip("/")
-    above = [] if group == root else [os.path.dirname(group)]  # noqa: PTH120
-    return [*above, group]
+    root, mount_point = mounted
+    group = folder_of(own, root, mount_point)
+    # The group above ours is a slice or a service's, with limits that are not ours to leave,
+    # unless we moved here ourselves or systemd made it over to us.
+    above = os.path.dirname(group)  # noqa: PTH120
+    inside = group != mount_point
+    if inside and (group == f"{above}/{CALLERS}" or delegated(above)):
+        return [above, group]
+    return [group]
 
 
 def prepare(parent: str) -> bool:
@@ -194,14 +221,14 @@ def _enable(folder: Path, controller: str) -> None:
 
 def _make_room(folder: Path) -> None:
     """Move the group's processes into a leaf of it, if all of them are this user's."""
-    leaf = folder / CALLERS
-    leaf.mkdir(exist_ok=True)
     pids = members(folder)
     strangers = [pid for pid in pids if _owner(pid) not in {os.geteuid(), None}]
     if strangers:
         raise PermissionError(
             errno.EPERM, f"processes of other users are in it ({strangers[0]} is one)"
         )
+    leaf = folder / CALLERS
+    leaf.mkdir(exist_ok=True)
     for pid in pids:
         with suppress(ProcessLookupError):
             (leaf / "cgroup.procs").write_text(str(pid))

@@ -27,6 +27,7 @@ from workers.decision import (
     paper_class_of,
 )
 from workers.jvm import java_exhaustion
+from workers.limits import Limit
 from workers.records import DecidingLine, Outcome, StateCounts
 from workers.runner import ProcessResult
 from workers.tool_mode import Message, Transcript
@@ -173,7 +174,7 @@ def decide_check(transcript: Transcript, result: ProcessResult, config: ConfigFi
     """The decision of the check gate, from one run of TLC on a candidate that SANY accepted."""
     errors = transcript.errors()
     first = next((m for m in errors if _is_decisive(m, result.exit_code)), None)
-    exhausted = _exhaustion(errors, first)
+    exhausted = _exhaustion(errors, first, result)
     if exhausted is not None:
         return exhausted
     if first is not None:
@@ -216,12 +217,17 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def _exhaustion(errors: tuple[Message, ...], first: Message | None) -> Decision | None:
+def _exhaustion(
+    errors: tuple[Message, ...], first: Message | None, result: ProcessResult
+) -> Decision | None:
     """A limit that TLC itself reports, unless something else was decided before."""
     for message in errors:
         if first is not None and first.line < message.line and not _is_evaluation_error(first):
             return None
         if message.code in _MEMORY_CODES or _says(message, _MEMORY_TEXT):
+            if result.limit is Limit.PROCESSES:
+                # Java calls a thread that it cannot start an OutOfMemoryError, too.
+                return limit_decision("processes", "TLC ran into the processes limit")
             return _resource(message, "memory", "TLC ran out of its heap")
         if message.code in _STACK_CODES or _says(message, _STACK_TEXT):
             return _resource(

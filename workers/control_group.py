@@ -7,6 +7,7 @@ a living one's (`workers.leftovers`).
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Sequence
@@ -16,10 +17,15 @@ from typing import Protocol
 from workers.limits import Limits
 
 PREFIX = "tlagrid-"
+INSIDE = "run"
+"""The group in a run's group that its processes are in. The limits are those of the outer one: a
+command that mounts control groups in namespaces of its own sees no more than the inner one."""
+
 RAISED_BYTES = 8 << 20
 """The kernel lets some charges through at the limit; more than this means that it was raised."""
 
 _REMOVE_SECONDS = 2.0
+_LINKS_OF_A_LEAF = 2
 
 
 class ControlGroup(Protocol):
@@ -54,11 +60,19 @@ class ControlGroup(Protocol):
 
 
 def read(path: Path) -> str:
-    """Text of one of the kernel's small files; empty when it is not there."""
+    """Text of one of the kernel's small files; empty when it is not there.
+
+    Raises:
+        OSError: it is there and cannot be read, such as for want of descriptors.
+    """
     try:
         return path.read_text()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
+    except OSError as error:
+        if error.errno in {errno.ENODEV, errno.EOPNOTSUPP}:  # removed, or of a threaded group
+            return ""
+        raise
 
 
 def read_number(path: Path, default: int = 0) -> int:
@@ -74,17 +88,47 @@ def read_fields(path: Path) -> dict[str, int]:
 
 
 def members(folder: Path) -> list[int]:
-    """Processes in the group of this folder; empty when it is gone."""
+    """Processes in a group; empty when it is gone."""
     return [int(pid) for pid in read(folder / "cgroup.procs").split()]
+
+
+def all_members(folder: Path) -> list[int]:
+    """Processes in a group and in the groups that they may have made in it."""
+    return [pid for each in subtree(folder) for pid in members(each)]
+
+
+def subtree(folder: Path) -> list[Path]:
+    """A group and the groups in it, the deepest first; nothing when it is gone."""
+    try:
+        if folder.stat().st_nlink <= _LINKS_OF_A_LEAF:
+            return [folder]
+        with os.scandir(folder) as listing:
+            inner = [entry.path for entry in listing if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    return [*(each for path in inner for each in subtree(Path(path))), folder]
+
+
+def folder_of(group: str, root: str, mount_point: str) -> str:
+    """Where a group lies whose path /proc/self/cgroup gives, cgroups(7).
+
+    A container may see a part of the hierarchy mounted: mountinfo's `root`, proc(5).
+    """
+    if root == "/":
+        return f"{mount_point}/{group.strip('/')}".rstrip("/")
+    if group == root or group.startswith(f"{root}/"):
+        return f"{mount_point}{group[len(root) :]}"
+    return mount_point
 
 
 def was_full(folder: Path, processes: int) -> bool:
     """Whether a fork was refused for this group's own limit and not for an ancestor's.
 
-    pids.events counts both where the fork was tried (before Linux 6.11, and in version 1). Where
-    there is no mark (pids.peak, Linux 6.6) the ancestors are asked whether they are full.
+    pids.events counts both where the fork was tried (before Linux 6.11, and in version 1), which
+    can be a group that a member made. Where there is no mark (pids.peak, Linux 6.6) the ancestors
+    are asked whether they are full.
     """
-    if not read_fields(folder / "pids.events").get("max"):
+    if not any(read_fields(each / "pids.events").get("max") for each in subtree(folder)):
         return False
     peak = read_number(folder / "pids.peak", -1)
     if peak >= 0:
@@ -97,7 +141,7 @@ def was_full(folder: Path, processes: int) -> bool:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a group's folder, for a moment busy with members that are exiting.
+    """Remove a group and those in it, for a moment busy with members that are exiting.
 
     Raises:
         OSError: it is still busy after two seconds.
@@ -105,9 +149,8 @@ def remove_folder(folder: Path) -> None:
     deadline = time.monotonic() + _REMOVE_SECONDS
     while True:
         try:
-            os.rmdir(folder)  # noqa: PTH106 - pathlib imports more
-        except FileNotFoundError:
-            return
+            for each in subtree(folder):
+                each.rmdir()
         except OSError:
             if time.monotonic() > deadline:
                 raise

@@ -15,11 +15,14 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 _SYSFS = Path("/sys/devices/system/cpu")
 _MOST_RUNS_PER_CORE = 64
+# struct flock, fcntl(2): a write lock on all of a file, which belongs to the open file.
+_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +44,37 @@ def claim_cores(count: int, folder: Path, sysfs: Path = _SYSFS) -> Cores:
         sysfs: the kernel's description of the CPUs.
     """
     cores = physical_cores(os.sched_getaffinity(0), sysfs)
-    if len(cores) <= count:
-        cpus = tuple(sorted(cpu for core in cores for cpu in core))
-        return Cores(cpus, shared=False)
+    everything = Cores(tuple(sorted(os.sched_getaffinity(0))), shared=True)
     try:
         _make_private(folder)
     except OSError:
         # Without locks nobody knows what is taken: all cores are better than everyone's first.
-        return Cores(tuple(sorted(os.sched_getaffinity(0))), shared=True)
+        return everything
+    # A core can be free in the first turn and taken in a later one, whose owner came second.
+    cores.sort(key=lambda core: _claims(folder, core))
     claimed: list[tuple[int, ...]] = []
+    shared = False
     for turn in range(_MOST_RUNS_PER_CORE):
         for core in cores:
-            if core not in claimed and _lock(folder / f"core-{core[0]}-{turn}"):
+            if core in claimed:
+                continue
+            others = _claims(folder, core)
+            if _lock(_claim(folder, core, turn)):
                 claimed.append(core)
-                if len(claimed) == count:
+                shared = shared or others > 0
+                if len(claimed) == min(count, len(cores)):
                     cpus = tuple(sorted(cpu for each in claimed for cpu in each))
-                    return Cores(cpus, shared=turn > 0)
-    return Cores(tuple(sorted(os.sched_getaffinity(0))), shared=True)
+                    return Cores(cpus, shared)
+    return everything
+
+
+def _claims(folder: Path, core: tuple[int, ...]) -> int:
+    """How many runs have a claim on a core."""
+    return sum(_is_locked(path) for path in folder.glob(f"core-{core[0]}-*"))
+
+
+def _claim(folder: Path, core: tuple[int, ...], turn: int) -> Path:
+    return folder / f"core-{core[0]}-{turn}"
 
 
 def physical_cores(allowed: set[int], sysfs: Path = _SYSFS) -> list[tuple[int, ...]]:
@@ -101,13 +118,27 @@ def _make_private(folder: Path) -> None:
 
 
 def _lock(path: Path) -> bool:
+    """Lock a file for as long as this process lives; False when it is taken."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
     except OSError:
         os.close(descriptor)
         return False
-    return True  # the descriptor stays open, and with it the lock, as long as this process
+    return True  # the descriptor stays open, and with it the lock
+
+
+def _is_locked(path: Path) -> bool:
+    """Look without locking, which would be in the way of others that claim at this moment."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _WHOLE_FILE)
+    finally:
+        os.close(descriptor)
+    return bool(struct.unpack_from("h", found)[0] != fcntl.F_UNLCK)

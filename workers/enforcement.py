@@ -212,9 +212,7 @@ def _try_group(enforcement: Enforcement) -> None:
             os.waitpid(child, 0)
             raise OSError(errno.EPERM, "a process cannot be moved into a new group")
         group.kill()
-        if not _ends(child):
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+        if not _is_killed(child):
             raise OSError(errno.EPERM, "a group's processes cannot be killed together")
         group.cpu_seconds()
         group.exceeded(_TRIAL_LIMITS)
@@ -226,15 +224,19 @@ def _try_group(enforcement: Enforcement) -> None:
 def _enter_and_wait(group: ControlGroup, writer: int) -> None:
     group.enter()
     os.write(writer, b"x")
-    time.sleep(_TRIAL_SECONDS)
+    time.sleep(2 * _TRIAL_SECONDS)
 
 
-def _ends(child: int) -> bool:
+def _is_killed(child: int) -> bool:
+    """Whether the child dies by a signal in time; it is dead in any case afterwards."""
     deadline = time.monotonic() + _TRIAL_SECONDS
     while time.monotonic() < deadline:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return True
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.WIFSIGNALED(status)
         time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
     return False
 
 

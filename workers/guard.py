@@ -13,6 +13,7 @@ supervisors have ended.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
@@ -27,9 +28,11 @@ from workers.enforcement import Enforcement, Examination, examine
 from workers.leftovers import remove_groups
 from workers.process_identity import this_process
 from workers.process_tree import Tree, become_subreaper, kill_tree
+from workers.run_protocol import RunReport
 from workers.supervisor import supervise
 
 _PACKET_BYTES = 1 << 16
+_PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
@@ -47,6 +50,8 @@ def main() -> None:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
+    # No process of this user may trace us, take our descriptors or read them in /proc: prctl(2).
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     examination = examine(named_group)
     guard = os.fork()
     if guard:
@@ -91,6 +96,7 @@ class _Guard:
         self._control = control
         self._caller = caller
         self._identity = this_process()
+        self._keeper = os.getppid()
         self._runs: dict[int, _Supervised] = {}
         self._count = 0
         self._wake, writer = os.pipe()
@@ -117,6 +123,8 @@ class _Guard:
                     lifelines.clear()
             self._reap()
         kill_tree(Tree(os.getpid()), _reap_all)
+        if os.getppid() == self._keeper:
+            os.kill(self._keeper, signal.SIGCONT)  # a command may have tried to freeze it
 
     def _accept(self, descriptor: int) -> bool:
         """Start a run that was asked for; False when the worker is gone."""
@@ -125,6 +133,8 @@ class _Guard:
         packet, descriptors, _, _ = socket.recv_fds(self._control, _PACKET_BYTES, 1)
         if not packet:
             return False
+        if not descriptors:  # out of descriptors: the caller sees its connection closed
+            return True
         connection = socket.socket(fileno=descriptors[0])
         connection.set_inheritable(False)
         self._count += 1
@@ -133,7 +143,13 @@ class _Guard:
             f"{PREFIX}{self._identity}-{self._count}",
             Enforcement.from_fields(json.loads(packet)),
         )
-        supervisor = os.fork()
+        try:
+            supervisor = os.fork()
+        except OSError as error:
+            with suppress(OSError), connection:
+                reason = f"a supervisor cannot be started: {error.strerror}"
+                connection.sendall(RunReport(error=reason).encode())
+            return True
         if not supervisor:
             self._become_supervisor(run)
         self._runs[supervisor] = run

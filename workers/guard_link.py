@@ -7,17 +7,21 @@ credentials, and every process of this user can read it in /proc.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from workers.enforcement import Enforcement, Examination, Refusal
+from workers.leftovers import sweep
 
 GROUP_SETTING = "TLAGRID_CGROUP"
 
@@ -27,6 +31,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _PROGRAM = "import sys; sys.path.append(sys.argv.pop()); from workers.guard import main; main()"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
+_WAKE_SECONDS = 0.2
 _PACKET_BYTES = 1 << 16
 
 
@@ -67,15 +72,29 @@ class Guard:
     @property
     def is_gone(self) -> bool:
         """Whether it has ended or is about to: its end of the control socket is closed."""
+        if self._control.fileno() < 0:
+            return True
         poller = select.poll()
         poller.register(self._control, select.POLLIN)
         return bool(poller.poll(0))
 
+    def wake(self) -> None:
+        """Undo what a command may have done that stops keeper, guard and supervisor.
+
+        The keeper that goes on sees that the guard stands still, and the guard that supervisors
+        do; each lets its children go on.
+        """
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGCONT)
+
     def await_end(self, seconds: float) -> bool:
         """Wait for a guard that is going to sweep and end; False when it does not."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(seconds)
-            return True
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_WAKE_SECONDS)
+                return True
+            self.wake()
         return False
 
     def stop(self) -> None:
@@ -98,10 +117,13 @@ class Guard:
 def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
     library_path = os.environ.get("LD_LIBRARY_PATH")  # the interpreter may need it to load
     try:
-        caller = os.pidfd_open(os.getpid())
+        opened = os.pidfd_open(os.getpid())
+        caller = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
+        os.close(opened)
     except OSError:  # refused by some sandboxes; the socket alone tells of nearly every death
         caller = -1
-    control = theirs.fileno()
+    # Not 0 to 2, which a worker that has closed its own would give us, and which are replaced.
+    control = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, 3)
     group = os.environ.get(GROUP_SETTING, "")
     arguments = [str(control), str(caller), group, str(_ROOT)]
     try:
@@ -116,6 +138,7 @@ def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     finally:
+        os.close(control)
         if caller >= 0:
             os.close(caller)
 
@@ -132,12 +155,16 @@ class _ThisProcess:
         self._guard: Guard | None = None
 
     def guard(self) -> Guard:
+        """The guard, started if there is none that lives."""
         with self._lock:
             if self._guard is None or self._guard.is_gone:
                 self._guard = Guard()
+                # Nobody may be left to tidy up after an earlier one, such as one that was killed.
+                sweep(self._guard.examination)
             return self._guard
 
     def stop(self) -> None:
+        """Let the guard end with this process."""
         if self._guard is not None:
             self._guard.stop()
 

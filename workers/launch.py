@@ -21,7 +21,10 @@ from workers.run_protocol import RunRequest
 
 _CHUNK_BYTES = 1 << 16
 _UNTOUCHED_BYTES = 1 << 30
+_LARGEST = 1 << 60
+_LONGEST_SECONDS = 10**9
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 
 
@@ -52,7 +55,7 @@ class Launch:
         if not main:
             try:
                 self._execute(supervisor)
-            except (OSError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is not the command's
                 os.write(failure_writer, str(error).encode("utf-8", "replace"))
             finally:
                 os._exit(127)
@@ -71,6 +74,7 @@ class Launch:
         """Become the command; all other descriptors close."""
         os.setsid()
         prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # the guard's is off, and this has to write in /proc
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != supervisor:
             raise OSError("the supervisor died")
@@ -104,7 +108,7 @@ def _limit_resources(limits: Limits, *, counted_by_group: bool) -> None:
     # Well above what is counted, so that the counted limit is what is seen to fire.
     largest_file = max(limits.scratch_bytes, limits.memory_bytes)  # the latter in /dev/shm
     _lower(resource.RLIMIT_FSIZE, 2 * largest_file)
-    _lower(resource.RLIMIT_CPU, int(limits.cpu_seconds) + 2)
+    _lower(resource.RLIMIT_CPU, int(min(limits.cpu_seconds, _LONGEST_SECONDS)) + 2)
     if not counted_by_group:
         # Private writable memory. RLIMIT_AS would count what a JVM only reserves; even so, it
         # starts with a heap and stacks that it has not touched yet.
@@ -113,7 +117,7 @@ def _limit_resources(limits: Limits, *, counted_by_group: bool) -> None:
 
 def _lower(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
-    limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    limit = min(value, _LARGEST if hard == resource.RLIM_INFINITY else hard)
     resource.setrlimit(kind, (limit, limit))
 
 

@@ -10,18 +10,22 @@ nobody.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from workers.control_group import PREFIX
-from workers.enforcement import Enforcement
+from workers.enforcement import Enforcement, Examination
 from workers.process_identity import ProcessIdentity, identity_in, start_ticks, this_process
+from workers.tree_removal import remove_tree
 
 RUN_VARIABLE = "TLAGRID_RUN"
 """In the environment of every command: the identity of the guard that it runs under."""
+
+_GUARD = b"from workers.guard import main"
+"""In the command lines of keepers, guards and supervisors (`workers.guard_link`)."""
 
 _SCRATCH = "tlagrid-run-"
 
@@ -29,6 +33,27 @@ _SCRATCH = "tlagrid-run-"
 def scratch_prefix() -> str:
     """What temporary folders of this process's runs begin with: its name, for `remove_scratch`."""
     return f"{_SCRATCH}{this_process()}-"
+
+
+def sweep(examination: Examination) -> None:
+    """Remove what is left of runs whose guards and workers are gone; the caller has a guard."""
+    wake_guards()
+    for enforcement in examination.enforcements:
+        remove_groups(enforcement)
+    kill_processes()
+    with suppress(OSError):  # there is none
+        remove_scratch(Path(tempfile.gettempdir()))
+
+
+def wake_guards() -> None:
+    """Let guards go on that a command has stopped: one whose worker is gone then ends its runs."""
+    for pid in _pids():
+        with suppress(OSError):
+            ours = os.stat(f"/proc/{pid}").st_uid in {0, os.geteuid()}  # noqa: PTH116
+            line = Path(f"/proc/{pid}/stat").read_bytes()
+            stopped = line[line.rindex(b")") + 2 : line.rindex(b")") + 3] == b"T"
+            if ours and stopped and _GUARD in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGCONT)
 
 
 def remove_groups(enforcement: Enforcement) -> int:
@@ -69,8 +94,8 @@ def remove_scratch(folder: Path) -> int:
         with suppress(OSError):
             ours = each.lstat().st_uid == os.geteuid() and not each.is_symlink()
             if ours and _is_abandoned(each.name):
-                shutil.rmtree(each, ignore_errors=True)
-                removed += 1
+                remove_tree(each)
+                removed += not each.exists()
     return removed
 
 
@@ -88,15 +113,17 @@ def _is_abandoned(name: str) -> bool:
 
 def _marked_processes() -> Iterator[tuple[int, ProcessIdentity, int | None]]:
     mark = f"{RUN_VARIABLE}=".encode()
-    for entry in os.listdir("/proc"):  # noqa: PTH208
-        if not entry.isdigit():
-            continue
+    for pid in _pids():
         try:
-            environment = Path(f"/proc/{entry}/environ").read_bytes()
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:  # ended, or another user's
             continue
         for variable in environment.split(b"\0"):
             if variable.startswith(mark):
                 identity = identity_in(variable.decode("ascii", "replace"))
                 if identity is not None:
-                    yield int(entry), identity, start_ticks(int(entry))
+                    yield pid, identity, start_ticks(pid)
+
+
+def _pids() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208

@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.control_group import folder_of
+
 BUSY_SHARE = 0.1
 """A node is under pressure when more than this share of the time was spent waiting."""
 
@@ -53,27 +55,28 @@ class PressureMeter:
     def pressure(self) -> NodePressure:
         """The shares since this meter was made."""
         seconds = max(time.monotonic() - self._began, 1e-3)
-        shares = {
-            name: min(1.0, max(0.0, (now - self._before[name]) / seconds))
-            for name, now in self._read().items()
-            if name in self._before
-        }
-        return NodePressure(**{name: round(share, 4) for name, share in shares.items()})
+        shares: dict[str, float] = {}
+        for (name, source), now in self._read().items():
+            if (before := self._before.get((name, source))) is not None:
+                share = round(min(1.0, max(0.0, (now - before) / seconds)), 4)
+                shares[name] = max(share, shares.get(name, 0.0))
+        return NodePressure(**shares)
 
-    def _read(self) -> dict[str, float]:
-        found: dict[str, float] = {}
+    def _read(self) -> dict[tuple[str, str], float]:
+        """Seconds by figure and by the file that they come from."""
+        found: dict[tuple[str, str], float] = {}
         for name in ("cpu", "memory", "io"):
             text = _text(self._proc / "pressure" / name)
             if total := re.search(r"^some .*\btotal=(\d+)", text, re.MULTILINE):
-                found[name] = int(total[1]) / 1e6
+                found[name, ""] = int(total[1]) / 1e6
         if line := re.search(r"^cpu +(.*)$", _text(self._proc / "stat"), re.MULTILINE):
             figures = line[1].split()
             if len(figures) > 7:
                 ticks = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
-                found["steal"] = int(figures[7]) / ticks
-        throttled = [seconds for path in self._cpu_stats for seconds in _throttled(_text(path))]
-        if throttled:
-            found["throttled"] = max(throttled)
+                found["steal", ""] = int(figures[7]) / ticks
+        for path in self._cpu_stats:
+            if (throttled := _throttled(_text(path))) is not None:
+                found["throttled", str(path)] = throttled
         return found
 
 
@@ -100,17 +103,16 @@ def _throttling_files(membership: str, mounts: str) -> list[Path]:
         else:
             continue
         root, mount_point = before.split()[3:5]
-        inside = path.removeprefix(root if root != "/" else "").strip("/")
-        group = Path(mount_point, inside)
+        group = Path(folder_of(path, root, mount_point))
         above = [folder for folder in group.parents if folder.is_relative_to(mount_point)]
         files += [folder / "cpu.stat" for folder in (group, *above)]
     return files
 
 
-def _throttled(text: str) -> list[float]:
+def _throttled(text: str) -> float | None:
     """Seconds from cpu.stat: microseconds in version 2, nanoseconds in version 1."""
     found = re.search(r"^throttled_(usec|time) (\d+)$", text, re.MULTILINE)
-    return [int(found[2]) / (1e6 if found[1] == "usec" else 1e9)] if found else []
+    return int(found[2]) / (1e6 if found[1] == "usec" else 1e9) if found else None
 
 
 def _text(path: Path) -> str:

@@ -1,23 +1,28 @@
 """A process by a name that no later process can have: pids are given away again.
 
-The name holds the pid namespace, the pid and the time of the start in ticks since boot (proc(5)),
-beside the boot itself, since ticks start again with it.
+The name holds the machine, its boot, the pid namespace, the pid and the time of the start in ticks
+since the boot (proc(5)). Folders for temporary files can outlive a boot and can be shared by
+machines.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-_NAME = re.compile(r"([0-9a-f]{8})-(\d+)-(\d+)-(\d+)")
+_NAME = re.compile(r"([0-9a-f]{8})-([0-9a-f]{8})-(\d+)-(\d+)-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
     """One process of one boot of one machine."""
 
+    machine: str
+    """A digest of the machine's id and name."""
     boot: str
     """The first 8 digits of the boot's random id."""
     namespace: int
@@ -25,11 +30,13 @@ class ProcessIdentity:
     started: int
 
     def __str__(self) -> str:
-        return f"{self.boot}-{self.namespace}-{self.pid}-{self.started}"
+        return f"{self.machine}-{self.boot}-{self.namespace}-{self.pid}-{self.started}"
 
     @property
     def is_ended(self) -> bool:
-        """Whether the process is surely gone; False for one of a namespace that we do not see."""
+        """Whether the process is surely gone; False for one that we could not see."""
+        if self.machine != _machine():
+            return False
         if self.boot != _boot():
             return True
         if self.namespace != _namespace():
@@ -41,7 +48,7 @@ class ProcessIdentity:
 def this_process() -> ProcessIdentity:
     """Who is asking."""
     pid = os.getpid()
-    return ProcessIdentity(_boot(), _namespace(), pid, start_ticks(pid) or 0)
+    return ProcessIdentity(_machine(), _boot(), _namespace(), pid, start_ticks(pid) or 0)
 
 
 def identity_in(name: str) -> ProcessIdentity | None:
@@ -49,7 +56,8 @@ def identity_in(name: str) -> ProcessIdentity | None:
     found = _NAME.search(name)
     if found is None:
         return None
-    return ProcessIdentity(found[1], int(found[2]), int(found[3]), int(found[4]))
+    machine, boot, *numbers = found.groups()
+    return ProcessIdentity(machine, boot, *map(int, numbers))
 
 
 def start_ticks(pid: int) -> int | None:
@@ -61,6 +69,14 @@ def start_ticks(pid: int) -> int | None:
     # The name may contain spaces and brackets; the last bracket ends it.
     fields = line[line.rindex(b")") + 2 :].split()
     return None if fields[0] in {b"Z", b"X"} else int(fields[19])
+
+
+def _machine() -> str:
+    try:
+        known = Path("/etc/machine-id").read_text()
+    except OSError:
+        known = ""
+    return hashlib.sha256(f"{known} {socket.gethostname()}".encode()).hexdigest()[:8]
 
 
 def _boot() -> str:

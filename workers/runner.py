@@ -14,11 +14,9 @@ prevents, what it detects, and what it cannot see.
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +25,6 @@ from pathlib import Path
 
 from workers.enforcement import Enforcement, Examination, Tier
 from workers.guard_link import Guard, GuardError, this_guard
-from workers.leftovers import kill_processes, remove_groups, remove_scratch
 from workers.limits import Limit, Limits
 from workers.node_pressure import BUSY_SHARE, NodePressure
 from workers.run_protocol import RunReport, RunRequest
@@ -209,30 +206,22 @@ def require_enforcement(tier: Tier | None) -> None:
     enforcement = _chosen(examination)
     if enforcement.tier.is_at_least(tier):
         return
-    refusals = "; ".join(
-        f"{each.name}: {each.reason} ({each.remedy})" for each in examination.refusals
-    )
+    if examination.enforcements[0].tier.is_at_least(tier):
+        remedy = f"{TIER_SETTING} is {os.environ.get(TIER_SETTING)}: unset it"
+    else:
+        remedy = "; ".join(
+            f"{each.name}: {each.reason} ({each.remedy})" for each in examination.refusals
+        )
     raise EnforcementMissingError(
-        f"{tier} is required, and {socket.gethostname()} has {enforcement}. {refusals}"
+        f"{tier} is required, and {socket.gethostname()} uses {enforcement}. {remedy}"
     )
 
 
 def _guard() -> Guard:
     try:
-        guard = this_guard()
+        return this_guard()
     except GuardError as error:
         raise RunnerError(str(error)) from error
-    _sweep_once(os.getpid())
-    return guard
-
-
-@functools.lru_cache(maxsize=1)
-def _sweep_once(_process: int) -> None:
-    """Before a process's first run: remove what earlier runs left whose processes are all gone."""
-    for enforcement in this_guard().examination.enforcements:
-        remove_groups(enforcement)
-    kill_processes()
-    remove_scratch(Path(tempfile.gettempdir()))
 
 
 def _chosen(examination: Examination) -> Enforcement:
@@ -274,12 +263,11 @@ def _supervised(guard: Guard, request: RunRequest) -> RunReport | None:
     try:
         with suppress(BrokenPipeError, ConnectionResetError):  # it died: the answer is empty
             connection.sendall(request.encode())
-        ended = _receive(
-            connection, answer, time.monotonic() + request.limits.wall_seconds + _GRACE_SECONDS
-        )
+        deadline = time.monotonic() + request.limits.wall_seconds + _GRACE_SECONDS
+        ended = _receive(guard, connection, answer, deadline)
     finally:
         if not ended:
-            _abandon(connection)
+            _abandon(guard, connection)
         connection.close()
     try:
         return RunReport.decode(bytes(answer))
@@ -289,7 +277,7 @@ def _supervised(guard: Guard, request: RunRequest) -> RunReport | None:
         return None
 
 
-def _receive(connection: socket.socket, answer: bytearray, deadline: float) -> bool:
+def _receive(guard: Guard, connection: socket.socket, answer: bytearray, deadline: float) -> bool:
     """Read the answer to its end of file, which comes when the run and its supervisor are gone.
 
     In slices, for an interrupt that another thread asks for (`_thread.interrupt_main`, Ray's
@@ -300,6 +288,7 @@ def _receive(connection: socket.socket, answer: bytearray, deadline: float) -> b
         try:
             part = connection.recv(1 << 16)
         except TimeoutError:
+            guard.wake()
             continue
         except ConnectionResetError:  # it died before it read the whole request
             return True
@@ -309,7 +298,7 @@ def _receive(connection: socket.socket, answer: bytearray, deadline: float) -> b
     return False
 
 
-def _abandon(connection: socket.socket) -> None:
+def _abandon(guard: Guard, connection: socket.socket) -> None:
     """Have everything killed, and wait until it is; an interrupt meanwhile is kept until then."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_WR)
@@ -317,7 +306,7 @@ def _abandon(connection: socket.socket) -> None:
     deadline = time.monotonic() + _GRACE_SECONDS
     while True:
         try:
-            ended = _receive(connection, bytearray(), deadline)
+            ended = _receive(guard, connection, bytearray(), deadline)
         except KeyboardInterrupt as error:
             interrupt = error
             continue

@@ -1,19 +1,24 @@
 """What a run's scratch folder holds: walked again and again while the run lives.
 
 Bytes count as allocated, not as apparent: a sparse file uses what it uses. A file with several
-names counts once, links are not followed, and what cannot be listed does not count.
+names counts once, links are not followed. A folder that the run has locked is opened up, and one
+that lies so deep that it has no path counts as more than any limit: no tool needs such a one.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 _PAUSE_SECONDS = 0.1
 _SLICE_SECONDS = 0.04
 _SLICE_ENTRIES = 64
+_MORE_THAN_ANY = 1 << 62
 _DUTY = 10
 """A walk is followed by a pause at least this many times as long as what it took."""
 
@@ -81,7 +86,7 @@ def contents(folder: bytes) -> Iterator[tuple[int, int]]:
     folders = deque([folder])
     while folders:
         try:
-            with os.scandir(folders.popleft()) as listing:
+            with _listed(folders.popleft()) as listing:
                 for entry in listing:
                     try:
                         status = entry.stat(follow_symlinks=False)
@@ -97,6 +102,24 @@ def contents(folder: bytes) -> Iterator[tuple[int, int]]:
                             continue
                         linked.add((status.st_dev, status.st_ino))
                     total += status.st_blocks * _BLOCK_BYTES
-        except OSError:
+        except _TooDeepError:
+            total, entries = _MORE_THAN_ANY, _MORE_THAN_ANY
+        except FileNotFoundError:
             continue
     yield total, entries
+
+
+class _TooDeepError(Exception):
+    """The folder's path is longer than any that the kernel takes."""
+
+
+def _listed(folder: bytes) -> AbstractContextManager[Iterator[os.DirEntry[bytes]]]:
+    try:
+        return os.scandir(folder)
+    except PermissionError:
+        os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
+        return os.scandir(folder)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise _TooDeepError from error
+        raise

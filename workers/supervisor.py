@@ -8,6 +8,7 @@ Back goes one report, when nothing of the command is left.
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -31,6 +32,7 @@ from workers.tree_usage import SampledUsage
 _SAMPLE_SECONDS = 0.1
 _FIRST_SAMPLE_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
+_KINDS_OF_LIMITS = 16  # RLIM_NLIMITS
 _SHM_SLACK_BYTES = 1 << 20
 
 
@@ -69,6 +71,7 @@ class _Run:
         self._request = request
         self._limits = request.limits
         self._lifelines = lifelines
+        self._own_limits = _own_limits()
         self._wake = _wake_on_child_end()
         self._spool = Spool(request.stdout, request.stderr, self._limits.output_bytes)
         scratch = os.fsencode(request.scratch)
@@ -158,7 +161,9 @@ class _Run:
         over_scratch = self._scratch.ends_over()
         if self._spool.over:
             return "output"
-        return self._usage.final_limit() or ("scratch" if over_scratch else None)
+        ended = os.waitstatus_to_exitcode(self._accounts.main_status)
+        too_large = ended == -signal.SIGXFSZ  # a single file, larger than all may be
+        return self._usage.final_limit() or ("scratch" if over_scratch or too_large else None)
 
     def _end(self) -> None:
         """Kill all of it: the group as one, then whatever left the group."""
@@ -185,6 +190,7 @@ class _Run:
             if now >= deadline:
                 return "wall"
             if woken or now >= sample_at:
+                _restore_own_limits(self._own_limits)
                 if limit := self._usage.limit():
                     return limit
                 if self._scratch.is_over():
@@ -222,3 +228,18 @@ def _wake_on_child_end() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     return wake
+
+
+def _own_limits() -> dict[int, tuple[int, int]]:
+    return {kind: resource.getrlimit(kind) for kind in range(_KINDS_OF_LIMITS)}
+
+
+def _restore_own_limits(limits: dict[int, tuple[int, int]]) -> None:
+    """Undo what a command of the same user can do to us, prlimit(2).
+
+    Raises:
+        OSError: we cannot; without descriptors or memory we would measure nothing.
+    """
+    for kind, limit in limits.items():
+        if resource.getrlimit(kind) != limit:
+            resource.setrlimit(kind, limit)

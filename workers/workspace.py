@@ -6,7 +6,6 @@ outside it, so that a candidate cannot replace it.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +17,7 @@ from workers.limits import Limits
 from workers.records import Quota, Resources
 from workers.runner import ProcessResult, run
 from workers.toolchain import child_environment
+from workers.tree_removal import remove_tree
 
 KEPT_LOG_BYTES = 512 * 1024
 """Of a longer log, this much of its head and of its tail is kept as evidence."""
@@ -44,7 +44,7 @@ class Workspace:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
     def temporary_folder(self, name: str) -> Path:
         """A folder in scratch for a tool's own files, apart from the modules."""

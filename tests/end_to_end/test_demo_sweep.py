@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from jobs.conformance import compare, read_expectations, version_in_use
+from workers.limits import Limit
 from workers.records import Family, Outcome, Toolchain, TraceReference, Verdict
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ def test_every_outcome_is_reached(demo_sweep: DemoSweep) -> None:
     reached = {verdict.outcome for verdict in demo_sweep.verdicts}
     # Which modules hold operators that reach outside depends on the tools.
     assert set(Outcome) - reached <= {Outcome.FORBIDDEN_OPERATOR}
+
+
+def test_every_limit_by_which_a_run_is_stopped_is_reached(demo_sweep: DemoSweep) -> None:
+    limited = {
+        verdict.sub for verdict in demo_sweep.verdicts if verdict.outcome is Outcome.RESOURCE_LIMIT
+    }
+    assert {limit.value for limit in Limit} <= limited
 
 
 def test_every_attempt_has_exactly_one_verdict(demo_sweep: DemoSweep, demo: Path) -> None:

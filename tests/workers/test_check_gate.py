@@ -348,6 +348,18 @@ def test_what_contradicts_itself_or_is_the_tools_own_trouble_is_nobodys_failure(
     assert decision.paper_class is None
 
 
+def test_a_thread_that_cannot_be_started_is_no_lack_of_memory(make_result: MakeResult) -> None:
+    """Java 25 says so where a group's limit on processes refuses one."""
+    text = (
+        "Java ran out of memory.\njava.lang.OutOfMemoryError: unable to create native thread: "
+        "possibly out of memory or process/resource limits reached"
+    )
+    ended = {"exit_code": None, "signal": 9, "limit": Limit.PROCESSES}
+    decision = decided(make_result(message(1001, text), **ended))
+    assert (decision.outcome, decision.sub) == (Outcome.RESOURCE_LIMIT, "processes")
+    assert decided(make_result(message(1001, text), exit_code=153)).sub == "memory"
+
+
 def test_an_evaluation_error_that_exits_with_0_is_no_pass(make_result: MakeResult) -> None:
     """TLC does this when evaluation fails while it checks liveness."""
     for text in (

@@ -75,9 +75,9 @@ def test_a_java_machine_over_the_memory_limit_dies_by_it_without_a_dump(
 @pytest.mark.parametrize(
     "quota",
     [
-        pytest.param(QuotaChange(heap_bytes=64 * MIB), id="heap"),
+        pytest.param(QuotaChange(heap_bytes=32 * MIB), id="heap"),
         pytest.param(
-            QuotaChange(heap_bytes=256 * MIB, memory_bytes=257 * MIB), id="memory beside the heap"
+            QuotaChange(heap_bytes=160 * MIB, memory_bytes=161 * MIB), id="memory beside the heap"
         ),
     ],
 )
@@ -91,11 +91,12 @@ def test_a_specification_that_needs_too_much_memory_is_stopped_by_its_quota(
     make_attempt: Callable[..., Attempt],
     quota: QuotaChange,
 ) -> None:
-    monkeypatch.setattr("workers.runner.node_enforcement", lambda: enforcement)
+    monkeypatch.setenv("TLAGRID_ENFORCEMENT", str(enforcement))
     problem = make_problem("Heavy", config=CONFIG, quota=quota.model_dump())
     verdict = grade_specification(problem, make_attempt(HEAVY, problem="heavy")).verdict
     assert (verdict.outcome, verdict.sub) == (Outcome.RESOURCE_LIMIT, "memory")
     assert verdict.gates.parsed
+    assert verdict.resources.enforced_by == str(enforcement)
     assert dumps() == set()
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
     assert programs_below(tmp_path) == []

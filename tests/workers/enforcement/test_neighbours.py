@@ -51,7 +51,7 @@ for _ in range(8): threading.Thread(target=spin).start()
     [
         pytest.param(FORKS, Limit.PROCESSES, {"processes": 20}, id="processes"),
         pytest.param(MEMORY, Limit.MEMORY, {"memory_bytes": 100 * MIB}, id="memory"),
-        pytest.param(FILES, Limit.SCRATCH, {"scratch_files": 5_000}, id="files"),
+        pytest.param(FILES, Limit.SCRATCH, {"scratch_files": 2_000}, id="files"),
         pytest.param(THREADS, Limit.CPU, {"cpu_seconds": 1}, id="threads"),
     ],
 )
