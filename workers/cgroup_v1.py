@@ -126,11 +126,11 @@ class GroupV1:
         state = self._folders["freezer"] / "freezer.state"
         deadline = time.monotonic() + _KILL_SECONDS
         found = False
-        while pids := self._members():
+        while pids := self.pids():
             found = True
             with suppress(OSError):
                 state.write_text("FROZEN")
-            for pid in pids | self._members():
+            for pid in pids | self.pids():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             with suppress(OSError):
@@ -140,7 +140,8 @@ class GroupV1:
             time.sleep(0.001)
         return found
 
-    def _members(self) -> set[int]:
+    def pids(self) -> set[int]:
+        """Its members now, in whichever hierarchy."""
         return {pid for folder in self._folders.values() for pid in all_members(folder)}
 
     def remove(self) -> None:

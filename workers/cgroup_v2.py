@@ -96,6 +96,10 @@ class GroupV2:
             return "processes"
         return None
 
+    def pids(self) -> set[int]:
+        """Its members now."""
+        return set(all_members(self._folder))
+
     def kill(self) -> bool:
         """Kill all members as one (cgroup.kill, Linux 5.14), or freeze them and kill each."""
         deadline = time.monotonic() + _KILL_SECONDS

@@ -52,6 +52,9 @@ class ControlGroup(Protocol):
     def exceeded(self, limits: Limits) -> str | None:
         """`memory` or `processes` when this group's own limit was hit, not an ancestor's."""
 
+    def pids(self) -> set[int]:
+        """Its members now."""
+
     def kill(self) -> bool:
         """Send SIGKILL to all members as one; True when there were some."""
 

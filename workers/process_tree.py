@@ -173,7 +173,25 @@ def read_proc(pid: int, name: str) -> bytes:
 def read_process(pid: int) -> Process | None:
     """Read a process's line; `None` if it is gone."""
     line = read_proc(pid, "stat")
-    return Process(pid, line) if line else None
+    if not line:
+        return None
+    process = Process(pid, line)
+    if process.threads > 1 and not process.rss_bytes:
+        # Its first thread has ended, whose line it is; the memory is in those of the others.
+        process.rss_bytes = max(map(_thread_rss_bytes, _threads(pid)), default=0)
+    return process
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _thread_rss_bytes(thread: str) -> int:
+    line = read_proc(int(thread), "stat")
+    return Process(int(thread), line).rss_bytes if line else 0
 
 
 def _signal(process: Process, number: int) -> None:

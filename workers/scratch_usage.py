@@ -36,6 +36,8 @@ class ScratchUsage:
         self._walked_seconds = 0.0
         self._next_at = 0.0
         self._last = (0, 0)
+        self.deleted_bytes = 0
+        """Of deleted files that are still open, which no walk finds."""
         self.bytes = 0
         """The most that a finished walk found, or one that was over a limit."""
         self.files = 0
@@ -72,45 +74,56 @@ class ScratchUsage:
         return self._exceeds(self._last)
 
     def _exceeds(self, found: tuple[int, int]) -> bool:
-        return found[0] > self._most_bytes or found[1] > self._most_files
+        in_all = found[0] + self.deleted_bytes
+        return in_all > self._most_bytes or found[1] > self._most_files
 
     def _note(self, found: tuple[int, int]) -> None:
-        self.bytes, self.files = max(self.bytes, found[0]), max(self.files, found[1])
+        self.bytes = max(self.bytes, found[0] + self.deleted_bytes)
+        self.files = max(self.files, found[1])
 
 
 def contents(folder: bytes) -> Iterator[tuple[int, int]]:
     """Yield bytes allocated and entries below the folder: sums so far now and then, last all."""
-    total = entries = 0
-    linked: set[tuple[int, int]] = set()
+    sums = _Sums()
     # Breadth first: a folder of a thousand folders is counted before they are opened one by one.
     folders = deque([folder])
     while folders:
         try:
             with _listed(folders.popleft()) as listing:
                 for entry in listing:
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:  # deleted meanwhile
-                        continue
-                    entries += 1
-                    if entries % _SLICE_ENTRIES == 0:
-                        yield total, entries
+                    sums.add(entry)
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    elif status.st_nlink > 1:
-                        if (status.st_dev, status.st_ino) in linked:
-                            continue
-                        linked.add((status.st_dev, status.st_ino))
-                    total += status.st_blocks * _BLOCK_BYTES
-        except _TooDeepError:
-            total, entries = _MORE_THAN_ANY, _MORE_THAN_ANY
-        except FileNotFoundError:
+                    if sums.entries % _SLICE_ENTRIES == 0:
+                        yield sums.bytes, sums.entries
+        except FileNotFoundError:  # deleted meanwhile
             continue
-    yield total, entries
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            sums.bytes = sums.entries = _MORE_THAN_ANY
+    yield sums.bytes, sums.entries
 
 
-class _TooDeepError(Exception):
-    """The folder's path is longer than any that the kernel takes."""
+class _Sums:
+    """What a walk has found so far."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.entries = 0
+        self._linked: set[tuple[int, int]] = set()
+
+    def add(self, entry: os.DirEntry[bytes]) -> None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # deleted meanwhile
+            return
+        self.entries += 1
+        if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode):
+            if (status.st_dev, status.st_ino) in self._linked:
+                return
+            self._linked.add((status.st_dev, status.st_ino))
+        self.bytes += status.st_blocks * _BLOCK_BYTES
 
 
 def _listed(folder: bytes) -> AbstractContextManager[Iterator[os.DirEntry[bytes]]]:
@@ -119,7 +132,3 @@ def _listed(folder: bytes) -> AbstractContextManager[Iterator[os.DirEntry[bytes]
     except PermissionError:
         os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101
         return os.scandir(folder)
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise _TooDeepError from error
-        raise

@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,15 +23,16 @@ from workers.group_usage import GroupUsage
 from workers.launch import Launch, StartError
 from workers.leftovers import RUN_VARIABLE
 from workers.node_pressure import PressureMeter
+from workers.open_files import SharedMemory, deleted_bytes
 from workers.process_tree import Accounts, Tree, kill_tree
 from workers.run_protocol import CallerGoneError, RunReport, RunRequest
 from workers.scratch_usage import ScratchUsage
-from workers.shared_memory import SharedMemoryFiles
 from workers.spool import Spool
 from workers.tree_usage import SampledUsage
 
 _SAMPLE_SECONDS = 0.1
 _FIRST_SAMPLE_SECONDS = 0.02
+_LOOK_SECONDS = 0.5
 _CHUNK_BYTES = 1 << 16
 _KINDS_OF_LIMITS = 16  # RLIM_NLIMITS
 _SHM_SLACK_BYTES = 1 << 20
@@ -74,12 +76,11 @@ class _Run:
         self._own_limits = _own_limits()
         self._wake = _wake_on_child_end()
         self._spool = Spool(request.stdout, request.stderr, self._limits.output_bytes)
-        scratch = os.fsencode(request.scratch)
+        self._folder = scratch = os.fsencode(request.scratch)
         self._scratch = ScratchUsage(
             scratch, self._limits.scratch_bytes, self._limits.scratch_files
         )
         self._cores = claim_cores(self._limits.cores, Path(request.core_locks))
-        self._shared_files: SharedMemoryFiles | None = None
         if request.enforcement.private_shm:
             confinement.enter_private_namespaces(
                 # Room for a little more than is allowed, so that a full one is over the limit.
@@ -87,8 +88,7 @@ class _Run:
                 self._limits.scratch_files,
                 scratch,
             )
-        elif request.enforcement.group(name) is None:
-            self._shared_files = SharedMemoryFiles()
+        self._shared_memory = SharedMemory(private=request.enforcement.private_shm)
         self._group = request.enforcement.group(name)
         try:
             if self._group is not None:
@@ -112,19 +112,17 @@ class _Run:
             self._poller.register(descriptor, select.POLLIN)
 
     def _usage_by(self, request: RunRequest) -> GroupUsage | SampledUsage:
-        enforcement = request.enforcement
-        if self._group is not None and enforcement.private_shm:
+        if self._group is not None and request.enforcement.private_shm:
             return GroupUsage(self._group, self._limits, self._accounts, None)
-        if enforcement.private_shm:
-            shared_memory = lambda _: confinement.shared_memory_bytes()  # noqa: E731
-        elif self._shared_files is not None:
-            shared_memory = self._shared_files.bytes
-        else:
-            shared_memory = lambda _: 0  # noqa: E731 - the group counts them
-        sampled = SampledUsage(self._limits, self._tree, self._accounts, shared_memory)
+        sampled = SampledUsage(self._limits, self._tree, self._accounts, self._shared_memory.bytes)
         if self._group is None:
             return sampled
         return GroupUsage(self._group, self._limits, self._accounts, sampled)
+
+    def _pids(self) -> Collection[int]:
+        if self._group is not None:
+            return self._group.pids()
+        return [process.pid for process in self._tree.scan()]
 
     def report(self) -> RunReport:
         """Tell how the command ended, once nothing of it is left."""
@@ -158,6 +156,7 @@ class _Run:
         )
 
     def _final_limit(self) -> str | None:
+        self._scratch.deleted_bytes = 0  # everyone who had some open is dead
         over_scratch = self._scratch.ends_over()
         if self._spool.over:
             return "output"
@@ -170,14 +169,14 @@ class _Run:
         if self._group is not None and self._accounts.reap():
             self._group.kill()
         kill_tree(self._tree, self._accounts.reap)
-        if self._shared_files is not None:
-            self._shared_files.remove_leftovers()
+        self._shared_memory.remove_leftovers()
 
     def _watch(self) -> str | None:
         """Return when the main process has ended (None) or a limit has fired (its name)."""
         deadline = self._started + self._limits.wall_seconds
         # Sooner at first: much is over within the first tenth of a second.
         interval = _FIRST_SAMPLE_SECONDS
+        look_at = self._started + _LOOK_SECONDS
         sample_at = self._started + interval
         while True:
             woken = self._serve_until(min(sample_at, deadline))
@@ -193,6 +192,9 @@ class _Run:
                 _restore_own_limits(self._own_limits)
                 if limit := self._usage.limit():
                     return limit
+                if now >= look_at:
+                    self._scratch.deleted_bytes = deleted_bytes(self._pids(), self._folder)
+                    look_at = time.monotonic() + _LOOK_SECONDS
                 if self._scratch.is_over():
                     return "scratch"
                 cost = time.monotonic() - now

@@ -7,14 +7,14 @@ sampling cannot see is told in docs/quotas.md.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from workers.limits import Limits
 from workers.process_tree import Accounts, Process, Tree, read_proc, read_process
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
-SharedMemory = Callable[[Iterable[int]], int]
+SharedMemory = Callable[[Collection[int]], int]
 """Bytes that the processes with these pids have in /dev/shm."""
 
 

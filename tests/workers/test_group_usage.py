@@ -33,6 +33,9 @@ class Group:
     def enter(self) -> None: ...
     def remove(self) -> None: ...
 
+    def pids(self) -> set[int]:
+        return set()
+
     def kill(self) -> bool:
         return False
 

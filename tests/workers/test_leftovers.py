@@ -228,8 +228,14 @@ def mark() -> Iterator[Mark]:
     processes = []
 
     def start(name: str) -> "subprocess.Popen[bytes]":
-        processes.append(subprocess.Popen(["/bin/sleep", "600"], env={RUN_VARIABLE: name}))
-        return processes[-1]
+        process = subprocess.Popen(["/bin/sleep", "600"], env={RUN_VARIABLE: name})
+        processes.append(process)
+        environment = Path(f"/proc/{process.pid}/environ")
+        deadline = time.monotonic() + 5
+        while not environment.read_bytes():  # not there yet right after exec
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        return process
 
     yield start
     for process in processes:

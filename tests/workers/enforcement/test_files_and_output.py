@@ -117,6 +117,33 @@ for number in range(1_000_000):
     assert result.scratch_files > 2_000
 
 
+def test_deleted_files_that_are_still_open_take_their_space(bench: Bench) -> None:
+    bench.stops(
+        """
+held = []
+for number in range(400):
+    held.append(open("file", "wb", buffering=0))
+    os.unlink("file")
+    held[-1].write(bytes(1 << 20))
+    if number > 100: time.sleep(0.05)
+""",
+        Limit.SCRATCH,
+        scratch_bytes=50 * MIB,
+    )
+
+
+def test_folders_too_deep_for_a_path_end_by_the_scratch_limit(bench: Bench) -> None:
+    bench.stops(
+        """
+for _ in range(40):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+time.sleep(100)
+""",
+        Limit.SCRATCH,
+    )
+
+
 def test_as_many_files_as_allowed_are_no_reason_to_stop(bench: Bench) -> None:
     # `pids` and `groups` are files, too.
     result = bench.python(

@@ -105,6 +105,34 @@ def test_an_open_file_on_dev_shm_is_memory(bench: Bench) -> None:
 
 
 @in_every_tier
+def test_memory_behind_a_descriptor_alone_is_memory(bench: Bench) -> None:
+    bench.stops(
+        """
+held = os.memfd_create("held")
+for _ in range(400): os.write(held, bytes(1 << 20))
+time.sleep(100)
+""",
+        Limit.MEMORY,
+        memory_bytes=100 * MIB,
+    )
+
+
+def test_memory_of_a_process_whose_first_thread_has_ended_counts(bench: Bench) -> None:
+    bench.stops(
+        """
+import ctypes, threading
+def hold():
+    held = b"x" * (200 << 20)
+    time.sleep(100)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+""",
+        Limit.MEMORY,
+        memory_bytes=100 * MIB,
+    )
+
+
+@in_every_tier
 def test_a_closed_file_on_dev_shm_is_memory(bench: Bench) -> None:
     if bench.enforcement.tier is Tier.SAMPLING and not bench.enforcement.private_shm:
         pytest.skip("without a cgroup or a private /dev/shm, nothing tells whose the file is")

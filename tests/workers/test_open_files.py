@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from workers.confinement import SHARED_MEMORY
-from workers.shared_memory import SharedMemoryFiles
+from workers.open_files import SharedMemory, deleted_bytes
 
 MIB = 1 << 20
 SIZE = 24 * MIB
-"""Well above the growth from which on files are looked at, whatever others do meanwhile."""
 HOLD = """
 import sys
 held = []
@@ -63,13 +62,13 @@ def hold() -> Iterator[Hold]:
 
 
 def test_files_that_a_run_has_open_count_with_their_blocks(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     process = hold((shm / "a", SIZE), (shm / "b", SIZE))
     assert files.bytes([process.pid]) == 2 * SIZE
 
 
 def test_a_file_that_several_have_open_counts_once(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     first = hold((shm / "a", SIZE), (shm / "a", SIZE))
     second = hold((shm / "a", SIZE))
     assert files.bytes([first.pid, second.pid]) == SIZE
@@ -78,7 +77,7 @@ def test_a_file_that_several_have_open_counts_once(shm: Path, hold: Hold) -> Non
 def test_a_file_that_was_deleted_while_open_counts_as_long_as_it_is_open(
     shm: Path, hold: Hold
 ) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     process = hold((shm / "a", SIZE))
     (shm / "a").unlink()
     assert files.bytes([process.pid]) == SIZE
@@ -86,7 +85,7 @@ def test_a_file_that_was_deleted_while_open_counts_as_long_as_it_is_open(
 
 
 def test_files_of_other_processes_do_not_count(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     hold((shm / "theirs", SIZE))
     mine = hold()
     assert files.bytes([mine.pid]) == 0
@@ -95,20 +94,40 @@ def test_files_of_other_processes_do_not_count(shm: Path, hold: Hold) -> None:
 
 
 def test_processes_that_are_gone_have_nothing_open(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     process = hold((shm / "a", SIZE))
     process.communicate()
     assert files.bytes([process.pid]) == 0
 
 
-def test_as_long_as_the_folder_has_not_grown_nothing_is_looked_at(shm: Path, hold: Hold) -> None:
-    process = hold((shm / "a", SIZE))
-    files = SharedMemoryFiles(str(shm))
-    assert files.bytes([process.pid]) == 0
+def test_memory_that_only_a_descriptor_names_counts() -> None:
+    program = (
+        "import os, sys\nheld = os.memfd_create('held')\n"
+        f"for _ in range({SIZE >> 20}): os.write(held, bytes(1 << 20))\n"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    for private in (False, True):
+        shared = SharedMemory(private=private, folder="/nowhere")
+        before = shared.bytes([])
+        with subprocess.Popen(
+            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            assert shared.bytes([process.pid]) - before == SIZE
+
+
+def test_deleted_files_count_while_they_are_open(tmp_path: Path, hold: Hold) -> None:
+    process = hold((tmp_path / "gone", SIZE), (tmp_path / "there", SIZE))
+    assert deleted_bytes([process.pid], bytes(tmp_path)) == 0
+    (tmp_path / "gone").unlink()
+    assert deleted_bytes([process.pid], bytes(tmp_path)) == SIZE
+    process.communicate()
+    assert deleted_bytes([process.pid], bytes(tmp_path)) == 0
 
 
 def test_what_a_run_made_and_had_open_is_removed_after_it(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     (shm / "folder").mkdir()
     process = hold((shm / "a", SIZE), (shm / "folder" / "b", SIZE))
     files.bytes([process.pid])
@@ -122,7 +141,7 @@ def test_what_was_there_before_the_run_stays(shm: Path, hold: Hold) -> None:
     (shm / "before").write_bytes(b"x")
     (shm / "shared").mkdir()
     (shm / "shared" / "before").write_bytes(b"x")
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     process = hold((shm / "before", SIZE), (shm / "shared" / "before", MIB))
     assert files.bytes([process.pid]) == SIZE + MIB
     process.communicate()
@@ -132,7 +151,7 @@ def test_what_was_there_before_the_run_stays(shm: Path, hold: Hold) -> None:
 
 
 def test_a_later_file_of_the_same_name_is_not_taken_for_the_runs(shm: Path, hold: Hold) -> None:
-    files = SharedMemoryFiles(str(shm))
+    files = SharedMemory(private=False, folder=str(shm))
     process = hold((shm / "a", SIZE))
     files.bytes([process.pid])
     (shm / "other").write_bytes(b"somebody else's")  # before the first goes, or its number is free
@@ -143,6 +162,6 @@ def test_a_later_file_of_the_same_name_is_not_taken_for_the_runs(shm: Path, hold
 
 
 def test_where_there_is_no_shared_memory_nothing_counts(tmp_path: Path) -> None:
-    files = SharedMemoryFiles(str(tmp_path / "absent"))
+    files = SharedMemory(private=False, folder=str(tmp_path / "absent"))
     assert files.bytes([os.getpid()]) == 0
     files.remove_leftovers()
