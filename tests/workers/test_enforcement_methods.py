@@ -54,7 +54,9 @@ def test_a_folder_of_the_runs_own_limits_shared_memory_in_every_tier(tier: Tier)
 @pytest.mark.parametrize("tier", Tier)
 def test_only_a_cpuset_holds_a_run_to_its_cores(tier: Tier) -> None:
     assert strengths(Enforcement(tier))["cores"] is NOT_COVERED
-    assert strengths(Enforcement(tier, cpuset=True))["cores"] is PREVENTS
+    assert strengths(Enforcement(tier, cpuset=True))["cores"] is NOT_COVERED  # it can rewrite it
+    held = Enforcement(tier, cpuset=True, private_shm=True)
+    assert strengths(held)["cores"] is PREVENTS
 
 
 def test_the_document_says_the_same() -> None:

@@ -21,6 +21,7 @@ import pytest
 
 from workers.enforcement import Enforcement, Tier
 from workers.limits import Limit, Limits
+from workers.process_identity import this_process
 from workers.runner import ProcessResult, examine_node, run
 
 MIB = 1 << 20
@@ -38,6 +39,7 @@ TOTAL_SECONDS = 20.0
 """Loose, and well below `LIMITS.wall_seconds`."""
 
 GROUPS = Path("/sys/fs/cgroup")
+RUN_GROUP = f"tlagrid-{this_process().machine}-"
 SHARED_MEMORY = Path("/dev/shm")
 
 PRELUDE = """
@@ -135,7 +137,7 @@ class Bench:
         if not groups.exists():
             return []
         lines = groups.read_text().splitlines()
-        own = {path for line in lines if "tlagrid" in (path := line.split(":", 2)[2])}
+        own = {path for line in lines if RUN_GROUP in (path := line.split(":", 2)[2])}
         if self.enforcement.tier is not Tier.SAMPLING:
             assert own, f"the run was in no group of ours: {lines}"
         roots = [GROUPS, *GROUPS.iterdir()]
