@@ -14,7 +14,7 @@ import pytest
 
 from workers import cgroup_v2
 from workers.cgroup_v2 import CALLERS, DelegationError, GroupV2, parent_candidates, prepare
-from workers.control_group import INSIDE, PREFIX, all_members, members, read_fields, read_number
+from workers.control_group import PREFIX, all_members, members, read_fields, read_number
 from workers.guard_link import GROUP_SETTING
 from workers.limits import Limits
 from workers.process_identity import this_process
