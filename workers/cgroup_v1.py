@@ -123,18 +123,20 @@ class GroupV1:
 
     def kill(self) -> bool:
         """Freeze, signal everyone, thaw: nobody can fork in between."""
-        state = self._folders["freezer"] / "freezer.state"
+        freezer = self._folders["freezer"]
         deadline = time.monotonic() + _KILL_SECONDS
         found = False
         while pids := self.pids():
             found = True
             with suppress(OSError):
-                state.write_text("FROZEN")
+                (freezer / "freezer.state").write_text("FROZEN")
             for pid in pids | self.pids():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            with suppress(OSError):
-                state.write_text("THAWED")
+            # A frozen process does not even die, and a command can have frozen an inner group.
+            for folder in subtree(freezer):
+                with suppress(OSError):
+                    (folder / "freezer.state").write_text("THAWED")
             if time.monotonic() > deadline:
                 break
             time.sleep(0.001)

@@ -48,14 +48,20 @@ def methods_of(enforcement: Enforcement) -> Iterator[Method]:
     elif enforcement.tier is Tier.CGROUP_V1:
         yield Method("memory", prevents, "memory.limit_in_bytes, swap included; we end the rest")
     else:
-        yield Method("memory", detects, "proportional set sizes and memory behind descriptors, ten times a second")
+        yield Method(
+            "memory",
+            detects,
+            "proportional set sizes and memory behind descriptors, ten times a second",
+        )
     yield _shared_memory(enforcement, in_group=in_group)
     if in_group:
         yield Method("processes", prevents, "pids.max; the first refused fork ends the run")
     else:
         yield Method("processes", detects, "processes and threads, counted ten times a second")
     yield Method("output", prevents, "two pipes; what is over the limit is not written")
-    yield Method("scratch", detects, "the folder is walked, and deleted files that are open are added")
+    yield Method(
+        "scratch", detects, "the folder is walked, and deleted files that are open are added"
+    )
     if enforcement.cpuset and enforcement.private_shm:
         yield Method("cores", prevents, "the cpuset controller, out of the command's sight")
     else:

@@ -166,6 +166,8 @@ class _Run:
 
     def _end(self) -> None:
         """Kill all of it: the group as one, then whatever left the group."""
+        with suppress(OSError):  # killing comes first, and what cannot be read is told then
+            _restore_own_limits(self._own_limits)
         if self._group is not None and self._accounts.reap():
             self._group.kill()
         kill_tree(self._tree, self._accounts.reap)
@@ -244,4 +246,7 @@ def _restore_own_limits(limits: dict[int, tuple[int, int]]) -> None:
     """
     for kind, limit in limits.items():
         if resource.getrlimit(kind) != limit:
-            resource.setrlimit(kind, limit)
+            try:
+                resource.setrlimit(kind, limit)
+            except ValueError as error:
+                raise OSError("the command has lowered its supervisor's own limits") from error

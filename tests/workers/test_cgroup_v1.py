@@ -513,6 +513,17 @@ def test_a_tree_that_forks_all_the_time_is_killed_as_one(bench: Bench) -> None:
 
 
 @real
+def test_a_member_that_froze_itself_in_the_inner_group_is_killed(bench: Bench) -> None:
+    group = bench.group(LIMITS)
+    process = bench.start(group, "time.sleep(600)")
+    state = folder(group, "freezer") / INSIDE / "freezer.state"
+    state.write_text("FROZEN")
+    wait_until(lambda: state.read_text() == "FROZEN\n")
+    assert group.kill()
+    assert process.wait(10) == -signal.SIGKILL
+
+
+@real
 def test_a_frozen_and_a_stopped_member_are_killed_all_the_same(bench: Bench) -> None:
     group = bench.group(LIMITS)
     stopped = bench.start(group, "time.sleep(600)")
