@@ -155,7 +155,8 @@ print(*sorted(os.sched_getaffinity(0)))
     )
     assert before == set(result.cores)
     assert len(before) == 1
-    if "cpuset" in str(bench.enforcement):
+    # Without a mount namespace, the owner of a delegated group can write its files.
+    if bench.enforcement.cpuset and bench.enforcement.private_shm:
         assert after == before
     else:
         # Affinity alone is a request to the kernel that every process may change.
