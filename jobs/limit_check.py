@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jobs.check_row import Row, Status
-from workers.enforcement import Enforcement
+from workers.enforcement import Enforcement, Refusal, Tier
 from workers.enforcement_methods import Method, Strength, methods_of
 from workers.leftovers import scratch_prefix
 from workers.limits import Limit, Limits
@@ -23,6 +23,7 @@ _LIMITS = Limits(
     scratch_bytes=1_000_000,
     output_bytes=1_000_000,
 )
+_BEST = Enforcement(Tier.CGROUP_V2, cpuset=True, private_shm=True)
 _SLEEP = "\nimport time; time.sleep(20)"
 _PROGRAMS: dict[Limit, str] = {
     Limit.WALL: _SLEEP,
@@ -49,25 +50,32 @@ def check_limits() -> Iterator[Row]:
         detail,
         None if chosen else "unset TLAGRID_ENFORCEMENT",
     )
-    for refusal in examination.refusals:
+    refusals = [each for each in examination.refusals if _is_better(each, enforcement)]
+    for refusal in refusals:
         yield Row(f"better: {refusal.name}", Status.INFO, refusal.reason, refusal.remedy)
-    for method in methods_of(enforcement):
-        yield _row(method, enforcement)
+    remedy = ", or ".join(dict.fromkeys(refusal.remedy for refusal in refusals)) or None
+    for method, best in zip(methods_of(enforcement), methods_of(_BEST), strict=True):
+        yield _row(method, enforcement, None if method.strength is best.strength else remedy)
 
 
-def _row(method: Method, enforcement: Enforcement) -> Row:
+def _is_better(refusal: Refusal, enforcement: Enforcement) -> bool:
+    """Whether what the node refuses would hold limits better than what it offers."""
+    return refusal.name not in set(Tier) or not enforcement.tier.is_at_least(Tier(refusal.name))
+
+
+def _row(method: Method, enforcement: Enforcement, remedy: str | None) -> Row:
     name = f"{method.subject} limit"
     how = f"{method.strength} ({method.how})"
     held = Status.INFO if method.strength is Strength.NOT_COVERED else Status.OK
     if method.subject not in set(Limit):
-        return Row(name, held, how)
+        return Row(name, held, how, remedy)
     limit = Limit(method.subject)
     try:
         fired, seconds = _run_into(limit, enforcement)
     except (RunnerError, OSError) as error:
         return Row(name, Status.MISSING, str(error), "free memory, processes and disk; try again")
     if fired is limit:
-        return Row(name, held, f"{how}; stopped after {seconds:.1f} s")
+        return Row(name, held, f"{how}; stopped after {seconds:.1f} s", remedy)
     what = f"stopped by the {fired} limit instead" if fired else "not stopped"
     return Row(name, Status.MISSING, f"{how}; {what}", "try again when the machine is less busy")
 

@@ -12,6 +12,9 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+
+from workers.prctl import CAPBSET_DROP, prctl
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108
 
@@ -19,7 +22,6 @@ _CLONE_NEWNS = 0x0002_0000
 _CLONE_NEWIPC = 0x0800_0000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND = 1, 2, 4, 4096
 _MS_REC_PRIVATE = 0x4000 | 0x4_0000
-_PR_CAPBSET_DROP = 24
 _LAST_CAPABILITY = 40
 _CAPABILITY_VERSION_3 = 0x2008_0522
 _KEPT_CAPABILITIES = frozenset({0, 1, 3, 4})
@@ -78,7 +80,8 @@ def drop_capabilities() -> None:
     """
     for capability in range(_LAST_CAPABILITY + 1):
         if capability not in _KEPT_CAPABILITIES:
-            _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+            with suppress(OSError):  # not privileged, or a kernel that does not know it
+                prctl(CAPBSET_DROP, capability)
     low = sum(1 << capability for capability in _KEPT_CAPABILITIES)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     before = (ctypes.c_uint32 * 6)()

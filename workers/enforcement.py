@@ -165,6 +165,7 @@ def _version_2(
         except (cgroup_v2.DelegationError, OSError) as error:
             reasons.append(str(error))
         else:
+            _note_cpuset(enforcement, refusals)
             return enforcement
     reason = "; ".join(dict.fromkeys(reasons)) or "control groups v2 are not mounted"
     refusals.append(Refusal(Tier.CGROUP_V2, reason, remedy))
@@ -187,9 +188,16 @@ def _version_1(membership: str, mounts: str, refusals: list[Refusal]) -> Enforce
         except OSError as error:
             reasons.append(str(error))
         else:
+            _note_cpuset(enforcement, refusals)
             return enforcement
     refusals.append(Refusal(Tier.CGROUP_V1, "; ".join(dict.fromkeys(reasons)), remedy))
     return None
+
+
+def _note_cpuset(enforcement: Enforcement, refusals: list[Refusal]) -> None:
+    if not enforcement.cpuset:
+        reason = "the cpuset controller is not there, or not ours to use"
+        refusals.append(Refusal("cpuset", reason, "delegate the cpuset controller, too"))
 
 
 def _try_group(enforcement: Enforcement) -> None:

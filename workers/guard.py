@@ -13,7 +13,6 @@ supervisors have ended.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
@@ -26,13 +25,13 @@ from dataclasses import asdict
 from workers.control_group import PREFIX
 from workers.enforcement import Enforcement, Examination, examine
 from workers.leftovers import remove_groups
+from workers.prctl import SET_DUMPABLE, prctl
 from workers.process_identity import this_process
 from workers.process_tree import Tree, become_subreaper, kill_tree
 from workers.run_protocol import RunReport
 from workers.supervisor import supervise
 
 _PACKET_BYTES = 1 << 16
-_PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
@@ -51,7 +50,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
     # No process of this user may trace us, take our descriptors or read them in /proc: prctl(2).
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    prctl(SET_DUMPABLE, 0)
     examination = examine(named_group)
     guard = os.fork()
     if guard:

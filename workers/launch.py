@@ -6,7 +6,6 @@ it has a session of its own, and it dies with its supervisor.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import signal
@@ -17,15 +16,13 @@ from workers import confinement
 from workers.control_group import ControlGroup
 from workers.core_pinning import Cores
 from workers.limits import Limits
+from workers.prctl import SET_DUMPABLE, SET_NO_NEW_PRIVS, SET_PDEATHSIG, prctl
 from workers.run_protocol import RunRequest
 
 _CHUNK_BYTES = 1 << 16
 _UNTOUCHED_BYTES = 1 << 30
 _LARGEST = 1 << 60
 _LONGEST_SECONDS = 10**9
-_PR_SET_PDEATHSIG = 1
-_PR_SET_DUMPABLE = 4
-_PR_SET_NO_NEW_PRIVS = 38
 
 
 class StartError(Exception):
@@ -73,16 +70,15 @@ class Launch:
     def _execute(self, supervisor: int) -> None:
         """Become the command; all other descriptors close."""
         os.setsid()
-        prctl = ctypes.CDLL(None).prctl
-        prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # the guard's is off, and this has to write in /proc
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        prctl(SET_DUMPABLE, 1)  # the guard's is off, and this has to write in /proc
+        prctl(SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != supervisor:
             raise OSError("the supervisor died")
         if self.group is not None:
             self.group.enter()
         os.sched_setaffinity(0, self.cores.cpus)
         # Without set-user-id programs no descendant becomes a user that we could not kill.
-        prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        prctl(SET_NO_NEW_PRIVS, 1)
         for number in signal.valid_signals():
             if number not in (signal.SIGKILL, signal.SIGSTOP):
                 signal.signal(number, signal.SIG_DFL)

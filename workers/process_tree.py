@@ -8,23 +8,22 @@ that nothing is left alive, and no list of pids has to be trusted for that.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Callable, Container, Iterable
 
+from workers.prctl import SET_CHILD_SUBREAPER, prctl
+
 _FULL_SCAN_SECONDS = 1.0
 _KILL_SECONDS = 30.0
 _STOP_ROUNDS = 50
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 def become_subreaper() -> None:
     """Adopt the orphans among the descendants; not inherited over fork, prctl(2)."""
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER refused")
+    prctl(SET_CHILD_SUBREAPER, 1)
 
 
 def kill_tree(tree: Tree, reap: Callable[[], bool]) -> None:

@@ -292,6 +292,13 @@ class Resources(Record):
     """How busy the node was during the stage that decided."""
     starved: bool | None = None
     """Whether a busy node had a part in a limit on time that decided; `None` where none did."""
+    scratch_bytes: int | None = None
+    """The most that a stage was found to have in its folder."""
+    output_bytes: int | None = None
+    cores: tuple[int, ...] = ()
+    """CPUs that the last stage was bound to."""
+    cores_shared: bool | None = None
+    """Whether another run had a claim on one of them."""
 
 
 class Toolchain(Record):

@@ -81,20 +81,8 @@ class ProcessResult:
     cores_shared: bool = False
     """Whether another run was bound to some of them as well."""
     pressure: NodePressure = NodePressure()  # noqa: RUF009 - immutable
-
-    @property
-    def was_starved(self) -> bool | None:
-        """Whether a busy node had a part in a limit on time; `None` if none fired.
-
-        A node is busy as soon as the run itself has more threads than cores. So one that used its
-        cores nearly all the time had them, whatever the node says, unless the hypervisor took
-        them away.
-        """
-        if self.limit not in {Limit.WALL, Limit.CPU}:
-            return None
-        steal = self.pressure.steal or 0.0
-        had_its_cores = self.cpu_seconds >= _FULL_SHARE * self.wall_seconds * len(self.cores)
-        return self.pressure.is_high and (steal > BUSY_SHARE or not had_its_cores)
+    starved: bool | None = None
+    """Whether a busy node had a part in a limit on time; `None` if none fired."""
 
 
 def run(
@@ -172,7 +160,22 @@ def run(
         cores=report.cores,
         cores_shared=report.cores_shared,
         pressure=report.pressure,
+        starved=_was_starved(report, limits),
     )
+
+
+def _was_starved(report: RunReport, limits: Limits) -> bool | None:
+    """Whether a busy node kept a run that a limit on time ended from its cores.
+
+    A node is busy as soon as the run itself has more threads than cores. So one that used its
+    cores nearly all the time had them, whatever the node says, unless the hypervisor took them
+    away.
+    """
+    if report.limit not in {Limit.WALL, Limit.CPU}:
+        return None
+    steal = report.pressure.steal or 0.0
+    had_its_cores = report.cpu_seconds >= _FULL_SHARE * report.wall_seconds * limits.cores
+    return report.pressure.is_high and (steal > BUSY_SHARE or not had_its_cores)
 
 
 def examine_node() -> Examination:
@@ -234,7 +237,7 @@ def _chosen(examination: Examination) -> Enforcement:
     try:
         return examination.best(Tier(setting))
     except ValueError:
-        choice = ", ".join([*Tier, *map(str, examination.enforcements)])
+        choice = ", ".join(dict.fromkeys([*Tier, *map(str, examination.enforcements)]))
         raise RunnerError(f"{TIER_SETTING} is {setting!r}; it must be one of {choice}") from None
 
 

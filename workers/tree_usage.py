@@ -14,15 +14,15 @@ from workers.process_tree import Accounts, Process, Tree, read_proc, read_proces
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
-SharedMemory = Callable[[Collection[int]], int]
-"""Bytes that the processes with these pids have in /dev/shm."""
+MemoryOutside = Callable[[Collection[int]], int]
+"""Bytes that the processes with these pids hold outside themselves (`workers.open_files`)."""
 
 
 class SampledUsage:
     """The usage of one run's tree, sample by sample."""
 
     def __init__(
-        self, limits: Limits, tree: Tree, accounts: Accounts, shared_memory: SharedMemory
+        self, limits: Limits, tree: Tree, accounts: Accounts, shared_memory: MemoryOutside
     ) -> None:
         self._limits = limits
         self._tree = tree

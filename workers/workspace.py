@@ -102,7 +102,11 @@ class Workspace:
             measured_by=self._runs[0].measured_by,
             enforced_by=self._runs[0].enforced_by,
             pressure=self._runs[-1].pressure,
-            starved=self._runs[-1].was_starved,
+            starved=self._runs[-1].starved,
+            scratch_bytes=max(result.scratch_bytes for result in self._runs),
+            output_bytes=sum(result.output_bytes for result in self._runs),
+            cores=self._runs[-1].cores,
+            cores_shared=self._runs[-1].cores_shared,
         )
 
 

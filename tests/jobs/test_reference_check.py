@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from jobs import reference_check
 from jobs.reference_check import ProblemCheck, check_problems
-from workers.records import GradingSettings, Outcome, Problem, QuotaChange
+from workers.evidence import Graded
+from workers.records import (
+    Attempt,
+    GradingSettings,
+    Outcome,
+    Problem,
+    QuotaChange,
+    Resources,
+    Verdict,
+)
 
 COUNTER = """---- MODULE Counter ----
 EXTENDS Naturals{more}
@@ -99,3 +109,33 @@ def test_a_reference_is_held_to_the_problems_own_quota(checks: dict[str, Problem
     assert verdict is not None
     assert (verdict.outcome, verdict.sub) == (Outcome.RESOURCE_LIMIT, "wall")
     assert not checks["short"].passes
+
+
+def test_a_reference_that_a_busy_node_may_have_stopped_is_checked_again_alone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[str] = []
+
+    def grade(problem: Problem, attempt: Attempt, settings: GradingSettings) -> Graded:
+        starved = problem.id == "slow" and looked_at.count("slow") == 0
+        looked_at.append(problem.id)
+        outcome = Outcome.RESOURCE_LIMIT if starved else Outcome.CORRECT
+        verdict = Verdict(
+            **attempt.model_dump(include={"problem", "model", "regime", "sample"}),
+            attempt=attempt.id,
+            outcome=outcome,
+            sub="wall" if starved else None,
+            flags=("time_dependent",) if starved else (),
+            family=outcome.family,
+            message="-",
+            resources=Resources(starved=True if starved else None),
+            grader_version="0",
+        )
+        return Graded(verdict, ())
+
+    monkeypatch.setattr(reference_check, "grade", grade)
+    problems = [problem("slow"), problem("quick"), problem("other")]
+    found = list(check_problems(problems, GradingSettings(), jobs=1))
+    assert looked_at == ["slow", "quick", "other", "slow"]
+    assert [check.problem for check in found] == ["quick", "other", "slow"]
+    assert all(check.passes for check in found)

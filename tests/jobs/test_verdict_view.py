@@ -174,6 +174,17 @@ def test_flags_are_explained() -> None:
     assert "flag renamed: the module has another name" in shown(make("correct", flags=("renamed",)))
 
 
+def test_a_limit_on_time_that_a_busy_machine_may_have_caused_is_not_to_be_believed() -> None:
+    held = Resources(starved=True, enforced_by="cgroup-v2+cpuset")
+    text = shown(make("resource_limit/wall", flags=("time_dependent",), resources=held))
+    assert "the machine was busy: grade it again when it is calm" in text
+    assert "held by cgroup-v2+cpuset" in text
+    calm = make(
+        "resource_limit/wall", flags=("time_dependent",), resources=Resources(starved=False)
+    )
+    assert "busy" not in shown(calm)
+
+
 def test_a_verdict_whose_log_is_gone_still_shows_its_line() -> None:
     line = DecidingLine(log="tlc.stdout", line=7, text="Deadlock reached.")
     assert "  > Deadlock reached.\n" in shown(make("deadlock", decided_by=line))

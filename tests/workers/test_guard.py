@@ -196,6 +196,17 @@ def kill(*pids: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def check_lost(future: "Future[ProcessResult]") -> None:
+    """Nothing is known of the run, but that it was killed and no limit was the reason."""
+    error = future.exception()
+    if error is None:  # another process on this node tidied up before the supervisor was killed
+        result = future.result()
+        assert (result.signal, result.limit) == (signal.SIGKILL, None)
+    else:
+        assert isinstance(error, RunnerError)
+        assert "ended without a result" in str(error)
+
+
 @pytest.mark.parametrize(
     "victims",
     [
@@ -211,24 +222,29 @@ def test_a_run_that_loses_who_watches_it_is_ended_whole(
 ) -> None:
     family, _, future = bench.family()
     kill(*(getattr(family, victim) for victim in victims))
-    with pytest.raises(RunnerError, match="ended without a result"):
-        future.result()
+    check_lost(future)
     family.check_gone(bench.enforcement)
     bench.check_next_run()
     assert not is_alive(family.supervisor)
 
 
-@pytest.mark.parametrize(
-    "victims", [("keeper",), ("keeper", "guard")], ids=["keeper", "keeper and guard"]
-)
-def test_a_run_ends_well_as_long_as_its_supervisor_lives(
-    bench: Bench, victims: tuple[str, ...]
-) -> None:
+def test_a_run_ends_well_without_its_keeper(bench: Bench) -> None:
     family, scratch, future = bench.family()
-    kill(*(getattr(family, victim) for victim in victims))
+    kill(family.keeper)
     (scratch / "go").touch()
     result = future.result()
     assert (result.exit_code, result.limit) == (0, None)
+    assert family.is_gone()
+    assert family.groups(bench.enforcement) == []
+    bench.check_next_run()
+
+
+def test_a_run_without_keeper_and_guard_is_ended_by_its_supervisor(bench: Bench) -> None:
+    family, scratch, future = bench.family()
+    kill(family.keeper, family.guard)
+    (scratch / "go").touch()
+    if future.result().exit_code != 0:
+        check_lost(future)
     assert family.is_gone()
     assert family.groups(bench.enforcement) == []
     bench.check_next_run()
@@ -239,8 +255,7 @@ def test_what_a_run_leaves_that_lost_all_its_watchers_is_gone_after_the_next_one
 ) -> None:
     family, _, future = bench.family()
     kill(family.keeper, family.guard, family.supervisor)
-    with pytest.raises(RunnerError, match="ended without a result"):
-        future.result()
+    check_lost(future)
     bench.check_next_run()
     family.check_gone(bench.enforcement)
 
@@ -263,8 +278,7 @@ def test_other_runs_go_on_when_one_loses_its_supervisor(bench: Bench) -> None:
     (lost, _, failed), (other, scratch, future) = bench.family(), bench.family()
     assert lost.guard == other.guard
     kill(lost.supervisor)
-    with pytest.raises(RunnerError, match="ended without a result"):
-        failed.result()
+    check_lost(failed)
     assert lost.is_gone()
     assert not any(member.is_ended for member in other.members)
     (scratch / "go").touch()
@@ -276,8 +290,7 @@ def test_all_runs_of_a_guard_that_is_killed_are_ended(bench: Bench) -> None:
     families = [bench.family() for _ in range(3)]
     kill(families[0][0].guard)
     for family, _, future in families:
-        with pytest.raises(RunnerError, match="ended without a result"):
-            future.result()
+        check_lost(future)
         family.check_gone(bench.enforcement)
     bench.check_next_run()
 

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from workers.limits import Limit, Limits
+from workers.node_pressure import NodePressure
 from workers.records import SUBKINDS, Outcome
-from workers.runner import ProcessResult, RunnerError, examine_node, run
+from workers.run_protocol import RunReport
+from workers.runner import ProcessResult, RunnerError, _was_starved, examine_node, run
 
 MIB = 1 << 20
 LIMITS = Limits(
@@ -272,6 +274,27 @@ def test_a_program_that_ignores_every_signal_ends_all_the_same(bench: Bench) -> 
         replace(LIMITS, wall_seconds=1),
     )
     assert result.limit is Limit.WALL
+
+
+@pytest.mark.parametrize(
+    ("limit", "cpu", "pressure", "cores", "starved"),
+    [
+        pytest.param("wall", 5.0, NodePressure(cpu=0.5), 1, True, id="waited on a busy node"),
+        pytest.param("wall", 9.5, NodePressure(cpu=0.9), 1, False, id="had its core all the time"),
+        pytest.param("wall", 9.5, NodePressure(cpu=0.9), 2, True, id="had one of two cores"),
+        pytest.param("wall", 0.1, NodePressure(cpu=0.01), 1, False, id="slept on a calm node"),
+        pytest.param("wall", 9.9, NodePressure(steal=0.3), 1, True, id="the hypervisor took it"),
+        pytest.param("cpu", 5.0, NodePressure(memory=0.2), 1, True, id="waited for memory"),
+        pytest.param("wall", 0.1, NodePressure(), 1, False, id="a node that tells nothing"),
+        pytest.param("memory", 5.0, NodePressure(cpu=0.5), 1, None, id="not about time"),
+        pytest.param(None, 5.0, NodePressure(cpu=0.5), 1, None, id="no limit"),
+    ],
+)
+def test_a_limit_on_time_is_doubted_where_a_busy_node_kept_the_run_from_its_cores(
+    limit: str | None, cpu: float, pressure: NodePressure, cores: int, starved: bool | None
+) -> None:
+    report = RunReport(limit=limit, cpu_seconds=cpu, wall_seconds=10.0, pressure=pressure)
+    assert _was_starved(report, replace(LIMITS, cores=cores)) is starved
 
 
 def test_threads_that_spin_end_by_the_cpu_limit(bench: Bench) -> None:

@@ -44,6 +44,25 @@ import hashlib, threading
 def spin(): hashlib.pbkdf2_hmac("sha256", b"x", b"y", 1 << 30)
 for _ in range(8): threading.Thread(target=spin).start()
 """
+CHILDREN = """
+while True:
+    if fork() == 0:
+        burn(0.01)
+        os._exit(0)
+    os.wait()
+"""
+OUTPUT_FLOOD = """
+while True: os.write(1, bytes(1 << 16))
+"""
+ONE_FILE = """
+with open("file", "wb", buffering=0) as file:
+    while True: file.write(bytes(1 << 20))
+"""
+SHARED = """
+with open("/dev/shm/" + os.environ["TOKEN"], "wb", buffering=0) as file:
+    for _ in range(120): file.write(bytes(1 << 20))
+    time.sleep(100)
+"""
 
 
 @pytest.mark.parametrize(
@@ -53,6 +72,10 @@ for _ in range(8): threading.Thread(target=spin).start()
         pytest.param(MEMORY, Limit.MEMORY, {"memory_bytes": 100 * MIB}, id="memory"),
         pytest.param(FILES, Limit.SCRATCH, {"scratch_files": 2_000}, id="files"),
         pytest.param(THREADS, Limit.CPU, {"cpu_seconds": 1}, id="threads"),
+        pytest.param(CHILDREN, Limit.CPU, {"cpu_seconds": 1}, id="short-lived children"),
+        pytest.param(OUTPUT_FLOOD, Limit.OUTPUT, {"output_bytes": 50 * MIB}, id="output"),
+        pytest.param(ONE_FILE, Limit.SCRATCH, {"scratch_bytes": 50 * MIB}, id="one file"),
+        pytest.param(SHARED, Limit.MEMORY, {"memory_bytes": 100 * MIB}, id="shared memory"),
     ],
 )
 def test_a_neighbour_is_not_harmed(
