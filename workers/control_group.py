@@ -128,7 +128,7 @@ def was_full(folder: Path, processes: int) -> bool:
     """Whether a fork was refused for this group's own limit and not for an ancestor's.
 
     pids.events counts both where the fork was tried (before Linux 6.11, and in version 1), which
-    can be a group that a member made. Where there is no mark (pids.peak, Linux 6.6) the ancestors
+    can be a group that a member made. Where there is no mark (pids.peak, Linux 6.1) the ancestors
     are asked whether they are full.
     """
     if not any(read_fields(each / "pids.events").get("max") for each in subtree(folder)):

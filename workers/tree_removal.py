@@ -17,37 +17,39 @@ from pathlib import Path
 def remove_tree(root: Path) -> None:
     """Remove the folder as far as possible; links are removed, not followed.
 
-    Nothing may write in it any more. What cannot be removed (another user's) stays.
+    Nothing may write in it any more. What cannot be removed (another user's) stays, with the
+    folders that hold it.
     """
     with suppress(OSError):
         if not stat.S_ISDIR(root.lstat().st_mode):
             return
         root.chmod(stat.S_IRWXU)
-        mark = secrets.token_hex(8)
-        waiting = [str(root)]
-        moved = 0
-        while waiting:
-            folder = waiting.pop()
-            for name in _files_removed(folder):
-                inner = f"{folder}/{name}"
+    mark = secrets.token_hex(8)
+    waiting = [str(root)]
+    emptied = []
+    while waiting:
+        folder = waiting.pop()
+        emptied.append(folder)
+        for inner in _files_removed(folder):
+            moved = f"{root}/{mark}-{len(emptied)}-{len(waiting)}"
+            with suppress(OSError):
                 # A folder that is moved needs to be writable itself: its `..` changes.
                 os.chmod(inner, stat.S_IRWXU)  # noqa: PTH101 - paths here are texts
-                moved += 1
-                at_the_top = f"{root}/{mark}-{moved}"
-                os.rename(inner, at_the_top)  # noqa: PTH104
-                waiting.append(at_the_top)
-            if folder != str(root):
-                os.rmdir(folder)  # noqa: PTH106
-        root.rmdir()
+                os.rename(inner, moved)  # noqa: PTH104
+                waiting.append(moved)
+    for folder in reversed(emptied):
+        with suppress(OSError):
+            os.rmdir(folder)  # noqa: PTH106
 
 
 def _files_removed(folder: str) -> list[str]:
-    """Remove all files of a folder and return the names of the folders in it."""
+    """Remove the files of a folder and return the paths of the folders in it."""
     inner = []
-    with os.scandir(folder) as listing:
+    with suppress(OSError), os.scandir(folder) as listing:
         for entry in listing:
             if entry.is_dir(follow_symlinks=False):
-                inner.append(entry.name)
+                inner.append(entry.path)
             else:
-                os.unlink(entry.path)  # noqa: PTH108
+                with suppress(OSError):
+                    os.unlink(entry.path)  # noqa: PTH108
     return inner
