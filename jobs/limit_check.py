@@ -51,9 +51,10 @@ def check_limits() -> Iterator[Row]:
         None if chosen else "unset TLAGRID_ENFORCEMENT",
     )
     refusals = [each for each in examination.refusals if _is_better(each, enforcement)]
+    refusals.sort(key=lambda each: each.name not in set(Tier))  # a tier mends the most
     for refusal in refusals:
         yield Row(f"better: {refusal.name}", Status.INFO, refusal.reason, refusal.remedy)
-    remedy = ", or ".join(dict.fromkeys(refusal.remedy for refusal in refusals)) or None
+    remedy = refusals[0].remedy if refusals else None
     for method, best in zip(methods_of(enforcement), methods_of(_BEST), strict=True):
         yield _row(method, enforcement, None if method.strength is best.strength else remedy)
 

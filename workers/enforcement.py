@@ -163,7 +163,7 @@ def _version_2(
             enforcement = Enforcement(Tier.CGROUP_V2, {"unified": parent}, cpuset=cpuset)
             _try_group(enforcement)
         except (cgroup_v2.DelegationError, OSError) as error:
-            reasons.append(str(error))
+            reasons.append(_reason(error))
         else:
             _note_cpuset(enforcement, refusals)
             return enforcement
@@ -186,12 +186,19 @@ def _version_1(membership: str, mounts: str, refusals: list[Refusal]) -> Enforce
         try:
             _try_group(enforcement)
         except OSError as error:
-            reasons.append(str(error))
+            reasons.append(_reason(error))
         else:
             _note_cpuset(enforcement, refusals)
             return enforcement
     refusals.append(Refusal(Tier.CGROUP_V1, "; ".join(dict.fromkeys(reasons)), remedy))
     return None
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong and in which folder, without the name that the trial gave its group."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{Path(error.filename).parent}: {error.strerror}"
+    return str(error)
 
 
 def _note_cpuset(enforcement: Enforcement, refusals: list[Refusal]) -> None:
