@@ -170,6 +170,11 @@ class _Run:
             _restore_own_limits(self._own_limits)
         if self._group is not None and self._accounts.reap():
             self._group.kill()
+        if self._group is None:
+            # On the command's own cores it stands still while we look: else processes that each
+            # start the next one and end are always gone before a signal reaches them.
+            with suppress(OSError):
+                os.sched_setaffinity(0, self._cores.cpus)
         kill_tree(self._tree, self._accounts.reap)
         self._shared_memory.remove_leftovers()
 
