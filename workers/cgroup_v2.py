@@ -32,7 +32,6 @@ from workers.control_group import (
 from workers.limits import Limits
 
 NEEDED = ("memory", "pids")
-OPTIONAL = ("cpuset",)
 CALLERS = "tlagrid-callers"
 """Where processes of a delegated group go to make room for runs' groups beside them."""
 
@@ -199,15 +198,18 @@ def prepare(parent: str) -> bool:
     offered = read(folder / "cgroup.controllers").split()
     if missing := [name for name in NEEDED if name not in offered]:
         raise DelegationError(f"{parent} does not offer the controllers {', '.join(missing)}")
-    wanted = [*NEEDED, *(name for name in OPTIONAL if name in offered)]
-    for name in wanted:
+    for name in NEEDED:
         try:
             _enable(folder, name)
         except OSError as error:
-            if name in NEEDED:
-                raise DelegationError(f"{parent}: {error.strerror}") from error
-            wanted.remove(name)
-    return "cpuset" in wanted
+            raise DelegationError(f"{parent}: {error.strerror}") from error
+    if "cpuset" not in offered:
+        return False
+    try:
+        _enable(folder, "cpuset")
+    except OSError:
+        return False
+    return True
 
 
 def _enable(folder: Path, controller: str) -> None:
