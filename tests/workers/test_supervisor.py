@@ -53,6 +53,23 @@ def test_a_command_cannot_freeze_its_supervisor(tmp_path: Path) -> None:
     assert daemon_is_gone(tmp_path)
 
 
+def test_a_command_cannot_freeze_all_that_watch_it(tmp_path: Path) -> None:
+    limit = attempt(
+        tmp_path,
+        DAEMON
+        + """
+def parent(pid): return int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+supervisor = os.getppid()
+guard = parent(supervisor)
+for each in (parent(guard), guard, supervisor): os.kill(each, signal.SIGSTOP)
+time.sleep(600)
+""",
+        replace(LIMITS, wall_seconds=1),
+    )
+    assert limit is Limit.WALL
+    assert daemon_is_gone(tmp_path)
+
+
 def test_a_command_cannot_end_its_supervisor_with_soft_signals(tmp_path: Path) -> None:
     program = "import os, signal\nfor s in (1, 2, 3, 15): os.kill(os.getppid(), s)"
     assert attempt(tmp_path, program) is None
